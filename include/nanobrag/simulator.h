@@ -65,8 +65,8 @@
  *   NB_ERR_DONATED      an earlier call has overwritten the array (NB_DONATE in array.h).
  *   NB_ERR_SCENE        x gives an impossible geometry.
  *   NB_ERR_UNIT_CELL    x gives a flat cell.
- *   NB_ERR_UNSUPPORTED  the device or compiled mode (compile.h) cannot do this, and
- *                       NANOBRAG_STRICT=1 forbids another way: the host in place of the
+ *   NB_ERR_UNSUPPORTED  the device or compiled mode (compile.h) does not support the call,
+ *                       and NANOBRAG_STRICT=1 forbids another way: the host in place of the
  *                       device, or uncompiled mode.
  *   NB_ERR_DEVICE       the device failed, and an array lies on it. If all arrays lie on
  *                       the host, the host computes instead.
@@ -86,8 +86,8 @@
  * Allocated by the first call that needs it, and kept:
  *
  *   - plans of calls (compile.h), and kernels built at run time; the context keeps both;
- *   - photons in double: the rendered tiles, or the whole image with a point spread and in
- *     nb_forward_add();
+ *   - photons in double: of the rendered tiles, or of the whole image if the scene has a
+ *     point spread or the call is nb_forward_add();
  *   - workspace of tangents, gradients, normal matrices and planes of background.
  *
  * Kept, and made larger when a call needs more:
@@ -102,7 +102,8 @@
  *   - the Jacobian of nb_jtj(), with a point spread;
  *   - the reflections of nb_simulator_boxes();
  *   - in nb_forward_add(), the host copy of an image on a device;
- *   - lists of crystals and lines, for continuous crystals (docs/theory.md, 16).
+ *   - lists of orientations and of spectral lines, if the sum over mosaic domains is an
+ *     integral (docs/theory.md, 16).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -144,7 +145,8 @@ enum nb_strategy {
 
 /* The bits of an image depend on precision, strategy, tolerance, instruction set and
  * device. They do not depend on the number of threads. ROI and mask also change the bits:
- * they decide which pixel is the brightest, and which strategy NB_STRATEGY_AUTO chooses.
+ * the tolerance is relative to the brightest rendered pixel, and ROI and mask decide which
+ * pixel this is. They also decide which strategy NB_STRATEGY_AUTO chooses.
  *
  * Let M be the largest number of photons that the crystal can scatter into a pixel.
  * NB_STRATEGY_SPOTS gives 0 for a pixel below 1e-300 M. */
@@ -170,13 +172,14 @@ typedef struct nb_options {
  *                      the context
  *
  * Errors:
- *   NB_ERR_ARGUMENT     ctx, scene or out is NULL; a number is out of range; a name is
- *                       unknown; or the scene does not have a named parameter.
+ *   NB_ERR_ARGUMENT     ctx, scene or out is NULL; a number is out of range; or a name is
+ *                       unknown, or names a parameter that the scene does not have.
  *   NB_ERR_SCENE        members of the scene contradict each other.
  *   NB_ERR_UNIT_CELL    the cell is missing or flat.
  *   NB_ERR_UNSUPPORTED  this build or machine lacks the instruction set, the point spread
- *                       or compiled mode; or the device or compiled mode cannot do this,
- *                       and NANOBRAG_STRICT=1 forbids another way (common errors, above).
+ *                       or compiled mode; or the device or compiled mode does not support
+ *                       this scene, and NANOBRAG_STRICT=1 forbids another way (common
+ *                       errors, above).
  *   NB_ERR_MEMORY       out of memory.
  */
 NB_API nb_status nb_simulator_create(nb_context *ctx, const nb_scene *scene,
@@ -210,8 +213,8 @@ NB_API nb_status nb_simulator_param(const nb_simulator *sim, size_t i, nb_param 
  *                 changed. May be NULL if room is 0                      (room)
  *   n      [out]  number of selected parameters; it may be larger than room
  *
- * Errors: NB_ERR_ARGUMENT (sim, names or n is NULL; a name is unknown; the scene does not
- * have a named parameter; or a named parameter is not free), NB_ERR_MEMORY.
+ * Errors: NB_ERR_ARGUMENT (sim, names or n is NULL; or a name is unknown, or names a
+ * parameter that the scene does not have or that is not free), NB_ERR_MEMORY.
  */
 NB_API nb_status nb_simulator_select(const nb_simulator *sim, const char *names,
                                      size_t room, size_t *index, size_t *n);
@@ -290,8 +293,8 @@ NB_API nb_status nb_forward_batch(nb_simulator *sim, int n, const double *x,
  *   dimage  [out]  one array for each direction: photons, float32 or float64, on the host
  *                                                    (ndir arrays, nslow x nfast)
  *
- * Time. Sixteen directions share a pass over the samples. With a point spread this needs
- * images that are all dense float64.
+ * Time. Sixteen directions share a pass over the samples. With a point spread they share a
+ * pass only if all images are dense float64.
  *
  * Strategies. NB_STRATEGY_REFERENCE differentiates one sample after the other, in double.
  * The other strategies use SIMD lanes, in the precision of the simulator. NB_STRATEGY_SPOTS
@@ -352,9 +355,10 @@ NB_API size_t nb_simulator_ndense(const nb_simulator *sim);
  * the members with zeros before the first call. The dense parameters are all free
  * parameters except structure factors F[h,k,l]. They have the order of x.
  *
- * Units. The weighted squares W r^2 have the unit photons^2 if W has no unit. A gradient
- * has this unit, divided by the unit of the parameter. An element of J^T W J has this unit,
- * divided by the units of its two parameters. */
+ * Units. W are the weights of the pixels, and r the computed minus the observed photons.
+ * The weighted squares W r^2 have the unit photons^2 if W has no unit. A gradient has this
+ * unit, divided by the unit of the parameter. An element of J^T W J has this unit, divided
+ * by the units of its two parameters. */
 typedef struct nb_normal {
     double *matrix; /* J^T W J of the dense parameters              (ndense x ndense) */
     double *diagonal; /* diagonal of J^T W J, all parameters                  (nparam) */
@@ -382,15 +386,15 @@ typedef struct nb_normal {
  *
  *   - At most 32 parameters are free, and all of them are dense.
  *   - default_f is not free, or no reflections are listed.
- *   - At most 4 free parameters (8 in float) rotate some orientations more than others, or
- *     change the weights of orientations. Such parameters are phi0, osc, spindle, mosaic
- *     spread and domain weights. With an anisotropic mosaic spread, cell and misset are
- *     such parameters too.
+ *   - The crystal has an orientation for each mosaic domain and phi step. At most 4 free
+ *     parameters (8 in float) rotate some of these orientations more than others, or change
+ *     their weights. Such parameters are phi0, osc, spindle, mosaic spread and domain
+ *     weights. With an anisotropic mosaic spread, cell and misset are such parameters too.
  *
  * weight and residual may lie on this device. They must then be dense.
  *
- * Further errors: NB_ERR_ARGUMENT (no parameter is free, or out->gradient is not NULL
- * without a residual), NB_ERR_UNSUPPORTED (the scene has NB_QUIRK_CURVED and a curved
+ * Further errors: NB_ERR_ARGUMENT (no parameter is free, or residual is NULL and
+ * out->gradient is not), NB_ERR_UNSUPPORTED (the scene has NB_QUIRK_CURVED and a curved
  * detector, or an array lies on a device while the host computes). After an error the call
  * has added nothing.
  */
@@ -409,7 +413,7 @@ NB_API nb_status nb_jtj(nb_simulator *sim, const double *x, const nb_array *weig
  * half a deviance (McCullagh & Nelder, Generalized Linear Models, 2.3), and 0 at I = y.
  * NB_LOSS_POISSON is never negative for y >= 0; at y = 0 the term y log(y) is 0.
  * NB_LOSS_READOUT is slightly negative near I = y - 1/(2 gain), about -1/(8 v gain^2),
- * because log(v) falls with I.
+ * because a smaller I also makes log(v) smaller.
  *
  * NB_LOSS_HUBER is by Huber (Ann. Math. Statist. 35, 1964, 73), NB_LOSS_CAUCHY by Holland &
  * Welsch (Commun. Statist. A6, 1977, 813). With NB_LOSS_CAUCHY a pixel whose |I - y| is far
@@ -454,10 +458,10 @@ enum nb_loss_kind {
  * lower one. The first search lowers delta step by step, from the spread of the data. The
  * second search begins at the plane of NB_LOSS_HUBER.
  *
- * Pixels. Masked pixels, pixels outside the ROI and pixels of weight 0 do not count. If the
- * counting pixels do not determine a term, the term is 0:
+ * Pixels. The fit of a plane does not use masked pixels, pixels outside the ROI and pixels
+ * of weight 0. If the used pixels do not determine a term of the plane, the term is 0:
  *
- *   counting pixels         terms that are 0
+ *   used pixels             terms that are 0
  *   none                    a, b and c
  *   one                     b and c
  *   all in one column       b
@@ -474,8 +478,8 @@ typedef struct nb_target {
     const nb_array *observed; /* photons, float32 or float64         (nslow x nfast) */
     const nb_array *weight; /* w, float32 or float64; NULL: 1        (nslow x nfast) */
     double sigma_readout; /* standard deviation of the read-out noise, photons */
-    double gain; /* in the variance of NB_LOSS_READOUT; 0: 1 */
-    double delta; /* limit of NB_LOSS_HUBER, width of NB_LOSS_CAUCHY, photons; 0: 1 */
+    double gain; /* gain in the variance of NB_LOSS_READOUT; 0 means 1 */
+    double delta; /* photons: limit of NB_LOSS_HUBER, width of NB_LOSS_CAUCHY; 0 means 1 */
     double saturation; /* photons of a full pixel; 0: no pixel is full */
     int background; /* NB_BACKGROUND_PLANES; 0: no background */
 } nb_target;
@@ -494,9 +498,9 @@ typedef struct nb_target {
  *
  * Value and gradient together take one pass over the samples. NB_STRATEGY_SPOTS takes two
  * passes: one for the image and one for the gradient. A device computes gradients as in
- * nb_vjp(), and normal matrices as in nb_jtj(). A device that computes the images of a
- * scene also computes the value alone. observed and weight may lie on this device. They
- * must then be dense.
+ * nb_vjp(), and normal matrices as in nb_jtj(). If you request only the value, a device
+ * computes it if it computes the images of the scene. observed and weight may lie on this
+ * device. They must then be dense.
  *
  * Planes. With planes P of background, L(x) is the smallest loss of I(x) + P. The gradient
  * is taken at fixed planes. Let J_P be the derivatives of the pixels with respect to the

@@ -298,13 +298,14 @@ class LossKind(IntEnum):
     normal distribution of variance v. Both are half a deviance (McCullagh & Nelder, Generalized
     Linear Models, 2.3), and 0 at I = y. NB_LOSS_POISSON is never negative for y >= 0; at y = 0
     the term y log(y) is 0. NB_LOSS_READOUT is slightly negative near I = y - 1/(2 gain), about
-    -1/(8 v gain^2), because log(v) falls with I. NB_LOSS_HUBER is by Huber (Ann. Math. Statist.
-    35, 1964, 73), NB_LOSS_CAUCHY by Holland & Welsch (Commun. Statist. A6, 1977, 813). With
-    NB_LOSS_CAUCHY a pixel whose |I - y| is far beyond delta has hardly any slope, so a hot
-    pixel has no effect. The curvature of both losses is the weight of reweighted least squares,
-    |slope/(I - y)|. This curvature is positive, even where the second derivative is negative. A
-    pixel with y >= saturation was full: it held at least that many photons. If I is larger than
-    saturation, its loss is 0. Otherwise its loss is the loss for y = saturation."""
+    -1/(8 v gain^2), because a smaller I also makes log(v) smaller. NB_LOSS_HUBER is by Huber
+    (Ann. Math. Statist. 35, 1964, 73), NB_LOSS_CAUCHY by Holland & Welsch (Commun. Statist. A6,
+    1977, 813). With NB_LOSS_CAUCHY a pixel whose |I - y| is far beyond delta has hardly any
+    slope, so a hot pixel has no effect. The curvature of both losses is the weight of
+    reweighted least squares, |slope/(I - y)|. This curvature is positive, even where the second
+    derivative is negative. A pixel with y >= saturation was full: it held at least that many
+    photons. If I is larger than saturation, its loss is 0. Otherwise its loss is the loss for y
+    = saturation."""
 
     GAUSS = 0
     """L = w (I - y)^2/2; curvature w"""
@@ -333,11 +334,12 @@ class BackgroundKind(IntEnum):
     has no other minimum, if no pixel is saturated and 2 (y + gain sigma_readout^2)^2 > v in all
     pixels. NB_LOSS_CAUCHY may have several minima. Each of two searches finds a minimum, and
     nb_loss() takes the lower one. The first search lowers delta step by step, from the spread
-    of the data. The second search begins at the plane of NB_LOSS_HUBER. Pixels. Masked pixels,
-    pixels outside the ROI and pixels of weight 0 do not count. If the counting pixels do not
-    determine a term, the term is 0: counting pixels terms that are 0 none a, b and c one b and
-    c all in one column b all in one row c all on a slanted line c Saturated pixels have no
-    effect on b and c. If all pixels are saturated, a is so large that the loss of the box is 0."""
+    of the data. The second search begins at the plane of NB_LOSS_HUBER. Pixels. The fit of a
+    plane does not use masked pixels, pixels outside the ROI and pixels of weight 0. If the used
+    pixels do not determine a term of the plane, the term is 0: used pixels terms that are 0
+    none a, b and c one b and c all in one column b all in one row c all on a slanted line c
+    Saturated pixels have no effect on b and c. If all pixels are saturated, a is so large that
+    the loss of the box is 0."""
 
     PLANES = 1
 
@@ -1095,10 +1097,11 @@ class SceneMembers(Struct):
 @dataclass(eq=False, kw_only=True, repr=False)
 class Options(Struct):
     """The bits of an image depend on precision, strategy, tolerance, instruction set and device.
-    They do not depend on the number of threads. ROI and mask also change the bits: they decide
-    which pixel is the brightest, and which strategy NB_STRATEGY_AUTO chooses. Let M be the
-    largest number of photons that the crystal can scatter into a pixel. NB_STRATEGY_SPOTS gives
-    0 for a pixel below 1e-300 M.
+    They do not depend on the number of threads. ROI and mask also change the bits: the
+    tolerance is relative to the brightest rendered pixel, and ROI and mask decide which pixel
+    this is. They also decide which strategy NB_STRATEGY_AUTO chooses. Let M be the largest
+    number of photons that the crystal can scatter into a pixel. NB_STRATEGY_SPOTS gives 0 for a
+    pixel below 1e-300 M.
 
     Attributes:
         precision:
@@ -1133,9 +1136,9 @@ class Target(Struct):
         sigma_readout:
             standard deviation of the read-out noise, photons
         gain:
-            in the variance of NB_LOSS_READOUT; 0: 1
+            gain in the variance of NB_LOSS_READOUT; 0 means 1
         delta:
-            limit of NB_LOSS_HUBER, width of NB_LOSS_CAUCHY, photons; 0: 1
+            photons: limit of NB_LOSS_HUBER, width of NB_LOSS_CAUCHY; 0 means 1
         saturation:
             photons of a full pixel; 0: no pixel is full
         background:
