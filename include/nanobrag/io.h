@@ -307,7 +307,8 @@ typedef struct nb_measured {
 
 /*
  * Read a frame of a measured image. The file is SMV or CBF (miniCBF and imgCIF), also
- * compressed by gzip or bzip2 (docs/formats.md). Bad pixels have 0 in the mask. These are
+ * compressed by gzip or bzip2, or HDF5 (NXmx, and files of DECTRIS); docs/formats.md lists
+ * what is read. Bad pixels have 0 in the mask. These are
  * the bad pixels of the mask in the file, and pixels below the smallest valid count.
  *
  *   frame  [in]   number of the frame in the file, from 0

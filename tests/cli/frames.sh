@@ -45,6 +45,14 @@ if [ -e c_3.cbf ]; then
     ! "$program" -version | grep -q gemmi || right "and miniCBF"
     refuses 2 '^nanobrag: c_3.cbf:1: frame 1 was asked for, expected 0 to 0' $sweep $fit -data c_3.cbf:1
 fi
+run $sweep -phi 12 -images 3 -seed 1 -imagefile s.nxs
+cp work/s.nxs .
+inputs=s.nxs
+if [ -e s.nxs ]; then
+    run $sweep $fit -data s.nxs -data s.nxs:2
+    right "frames of NXmx are taken at their angles"
+    refuses 2 '^nanobrag: s.nxs:3: frame 3 was asked for, expected 0 to 2' $sweep $fit -data s.nxs:3
+fi
 inputs="n_1.img n_2.img n_3.img f_1.bin f_2.bin"
 
 # options and lists count more

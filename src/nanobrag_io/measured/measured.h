@@ -29,6 +29,10 @@ nb_status measured_mask(nb_context *ctx, const char *name, nb_measured *image, d
 /* Its mask, made with all pixels trusted if there is none; NULL: no memory. */
 uint8_t *measured_mask_of(nb_measured *image);
 
+/* Returns NB_ERR_ARGUMENT if a file has no such frame. */
+nb_status measured_check_frame(nb_context *ctx, const char *name, int64_t frame,
+                               int64_t frames);
+
 /* The largest number of a type of array.h; INFINITY for reals. */
 double measured_largest(int type, int bits);
 

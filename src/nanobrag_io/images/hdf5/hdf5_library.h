@@ -22,6 +22,10 @@
     X(H5get_libversion)                                                                    \
     X(H5Aclose)                                                                            \
     X(H5Acreate2)                                                                          \
+    X(H5Aget_space)                                                                        \
+    X(H5Aget_type)                                                                         \
+    X(H5Aopen)                                                                             \
+    X(H5Aread)                                                                             \
     X(H5Awrite)                                                                            \
     X(H5Dclose)                                                                            \
     X(H5Dcreate2)                                                                          \
@@ -40,16 +44,19 @@
     X(H5Fclose)                                                                            \
     X(H5Fcreate)                                                                           \
     X(H5Fopen)                                                                             \
-    X(H5Iget_type)                                                                         \
     X(H5Gclose)                                                                            \
     X(H5Gcreate2)                                                                          \
+    X(H5Iget_type)                                                                         \
     X(H5Lcreate_hard)                                                                      \
+    X(H5Lget_name_by_idx)                                                                  \
     X(H5Oclose)                                                                            \
     X(H5Oopen)                                                                             \
     X(H5Pclose)                                                                            \
     X(H5Pcreate)                                                                           \
     X(H5Pget_driver_info)                                                                  \
+    X(H5Pget_filter2)                                                                      \
     X(H5Pget_layout)                                                                       \
+    X(H5Pget_nfilters)                                                                     \
     X(H5Pset_cache)                                                                        \
     X(H5Pset_chunk)                                                                        \
     X(H5Pset_deflate)                                                                      \
@@ -65,14 +72,20 @@
     X(H5Screate_simple)                                                                    \
     X(H5Sget_simple_extent_dims)                                                           \
     X(H5Sget_simple_extent_ndims)                                                          \
+    X(H5Sget_simple_extent_npoints)                                                        \
     X(H5Sselect_hyperslab)                                                                 \
     X(H5Tclose)                                                                            \
     X(H5Tcopy)                                                                             \
     X(H5Tequal)                                                                            \
+    X(H5Tget_class)                                                                        \
+    X(H5Tget_sign)                                                                         \
+    X(H5Tget_size)                                                                         \
+    X(H5Tis_variable_str)                                                                  \
     X(H5Tset_cset)                                                                         \
     X(H5Tset_size)                                                                         \
     X(H5Zfilter_avail)                                                                     \
-    X(H5Zget_filter_info)
+    X(H5Zget_filter_info)                                                                  \
+    X(H5free_memory)
 
 /* variables of HDF5 with the identifiers of types and of classes of properties */
 #define HDF5_NUMBERS(X)                                                                    \
