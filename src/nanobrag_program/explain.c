@@ -49,6 +49,11 @@ static void explain_geometry(const struct run *run)
     printf("  resolution limit            %.6g A (corner)\n", 1 / d->qmax);
 }
 
+static const char *plural(double n)
+{
+    return n == 1 ? "" : "s";
+}
+
 const char *strategy_word(const nb_description *d)
 {
     return d->strategy == NB_STRATEGY_REFERENCE ? "reference"
@@ -78,7 +83,7 @@ static void explain_loop(const struct run *run)
     printf("  pixel loop                  %s in %s%s, kernel %s, at most %d thread%s\n",
            strategy_word(d), precision_word(d),
            float_is_idle(run) ? " (float would exceed -tolerance)" : "", d->kernel, threads,
-           threads > 1 ? "s" : "");
+           plural(threads));
     if (d->strategy_why) printf("  why %-23s %s\n", strategy_word(d), d->strategy_why);
     printf("  tolerance                   %.3g of the peak; rounding error about %.2g\n",
            d->tolerance, d->rounding);
@@ -110,14 +115,16 @@ static void explain_work(const struct run *run)
     const nb_description *d = &run->command.description;
     const double width = d->pixel_reciprocal / d->sample_max;
     printf("\nsampling\n");
-    printf("  spot width                  %.4g pixels (sub-pixels of 1/%d pixel; wanted "
-           "1/%d)\n",
+    printf("  spot width                  %.4g pixels (-oversample %d; automatic choice "
+           "%d)\n",
            width, d->oversample, d->oversample_wanted);
     explain_sensor(run);
-    printf("  evaluations                 %.4g = %lld pixels x %d^2 sub-pixels x %d layers "
-           "x %d sources x %d phi steps x %d domains\n",
-           d->evaluations, (long long)d->pixels, d->oversample, d->nlayers, d->nsource,
-           d->nphi, d->ndomains);
+    printf("  evaluations                 %.4g = %lld pixel%s x %d^2 sub-pixels x %d "
+           "layer%s x "
+           "%d source%s x %d phi step%s x %d domain%s\n",
+           d->evaluations, (long long)d->pixels, plural((double)d->pixels), d->oversample,
+           d->nlayers, plural(d->nlayers), d->nsource, plural(d->nsource), d->nphi,
+           plural(d->nphi), d->ndomains, plural(d->ndomains));
     if (d->strategy == NB_STRATEGY_SPOTS)
         printf("%30sin the whole sum; the strategy spots computes only samples near a "
                "reflection\n",

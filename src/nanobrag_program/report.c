@@ -119,7 +119,7 @@ static void report_detector(const struct run *run)
         printf("beam at fast %.6g slow %.6g (pixel 0 is 0 to 1), ", beam[0], beam[1]);
     else
         printf("beam beside the detector, ");
-    printf("to %.3g A in the corner\n", 1 / d->qmax);
+    printf("resolution %.3g A in the corner\n", 1 / d->qmax);
     if (d->pixels == (int64_t)d->nfast * d->nslow) return;
     printf("           %lld pixel%s %s rendered: %d to %d x %d to %d", (long long)d->pixels,
            plural((double)d->pixels), d->pixels == 1 ? "is" : "are", roi[0], roi[1] - 1,

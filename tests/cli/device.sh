@@ -7,7 +7,7 @@ run $scene -floatfile f.bin
 cp work/f.bin f.bin
 on='^  images on  *'
 run $scene -explain
-is "the processor by default" grep -q "${on}cpu: asked for, or by default\$" out
+is "the processor by default" grep -q "${on}cpu: requested or default\$" out
 for value in cpu auto; do
     run $scene -device $value -explain
     is "-device $value: so little work stays there" grep -q "${on}cpu: " out
@@ -20,7 +20,7 @@ for value in gpu cuda: cuda:x cuda:-1 cuda:99999 CUDA ''; do
 done
 refuses 2 '^nanobrag: -device: missing value' $scene -floatfile f -device
 run $scene -device cuda -device cpu -explain
-is "the last one counts" sh -c "grep -q '${on}cpu: asked for' out && [ ! -s err ]"
+is "the last one counts" sh -c "grep -q '${on}cpu: requested' out && [ ! -s err ]"
 NANOBRAG_DEVICE=cpu
 export NANOBRAG_DEVICE
 run $scene -explain

@@ -128,7 +128,7 @@ static void describe_policy(const nb_simulator *sim, const nb_scene *scene,
     out->device_why = sim->device.why;
     out->derivatives_why = backend_derivatives_why(sim);
     out->derivatives = out->derivatives_why && sim->device.scene.gpu ? "cpu" : out->device;
-    if (!out->derivatives_why) out->derivatives_why = "as images";
+    if (!out->derivatives_why) out->derivatives_why = "the same as images";
     out->precision = NB_PRECISION_DOUBLE;
     if (policy->kernels.single && (spots || tiles.precise < tiles.tiles))
         out->precision = NB_PRECISION_SINGLE;

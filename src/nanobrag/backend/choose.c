@@ -107,11 +107,11 @@ nb_status backend_choose(nb_simulator *sim, const struct phys_frame *frame, doub
     nb_context *ctx = sim->ctx;
     const int asked = ctx->device == NB_DEVICE_CUDA;
     const char *refused = needs_host(sim);
-    char why[100] = "asked for";
+    char why[100] = "requested";
     struct gpu *gpu;
     int passing;
 
-    stay(sim, "asked for, or by default");
+    stay(sim, "requested or default");
     if (ctx->device == NB_DEVICE_CPU) return NB_OK;
     if (refused) return go_without(sim, asked, refused);
     gpu = open_gpu(ctx, &passing);

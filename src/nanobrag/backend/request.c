@@ -60,7 +60,7 @@ static nb_status stay_on_host(nb_simulator *sim, const char *why, int counted)
 
 const char *backend_derivatives_why(const nb_simulator *sim)
 {
-    if (!sim->device.scene.gpu) return "as images";
+    if (!sim->device.scene.gpu) return "the same as images";
     if (device_never_derives(sim)) return device_never_derives(sim);
     return sim->device.derivatives_why[0] ? sim->device.derivatives_why : NULL;
 }

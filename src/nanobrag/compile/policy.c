@@ -99,7 +99,7 @@ static void choose_strategy(struct policy *policy, const struct phys_frame *fram
     policy->spots_work = INFINITY;
     policy->strategy = NB_STRATEGY_LANES;
     if (spec.shape == PHYS_SQUARE || spec.shape == PHYS_ROUND)
-        policy->why = "the spots of this crystal shape reach everywhere";
+        policy->why = "spots of this crystal shape extend over all of reciprocal space";
     else if (share > full)
         policy->why =
             "at this tolerance the spots fill more than a third of reciprocal space";
@@ -138,7 +138,8 @@ void policy_strategy(struct policy *policy, const struct phys_frame *frame, int 
     if (policy->automatic) choose_strategy(policy, frame, panels, spec, samples, around);
     if (!policy->automatic && policy->strategy == NB_STRATEGY_SPOTS
         && (spec.shape == PHYS_SQUARE || spec.shape == PHYS_ROUND))
-        policy->why = "asked for, though spots of this crystal shape reach everywhere";
+        policy->why = "requested, though spots of this crystal shape extend over all of "
+                      "reciprocal space";
     if (policy->strategy == NB_STRATEGY_SPOTS && frame->surface == PHYS_CURVED_QUIRK) {
         policy->strategy = NB_STRATEGY_LANES;
         policy->why = "spots need a detector that is flat, or curved about the crystal";

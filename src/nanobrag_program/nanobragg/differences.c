@@ -108,7 +108,7 @@ static void notes_geometry(struct run *run)
                     "prints them without two theta");
     note_difference(run, d->thickness > 0,
                     "each sensor layer counts with its own share of the absorption",
-                    "weights all layers by the last one's");
+                    "weights all layers by the share of the last layer");
     note_difference(run, run->command.resolved.detector.curved,
                     "the curved detector is not mirrored", "mirrors the pattern");
     note_difference(run,
@@ -141,8 +141,8 @@ static void notes_sampling(struct run *run)
                          asked->beam.ndispersion == 1);
     note_difference(run, scene->scan.osc < 0, "a negative -osc turns backwards",
                     "ignores it");
-    note_difference(run, scene->scan.osc != 0, "phi is sampled in the middle of its steps",
-                    "samples their start");
+    note_difference(run, scene->scan.osc != 0, "phi is sampled in the middle of each step",
+                    "samples the start of each step");
     note_difference(run, grid && !run->command.inputs.nsource,
                     "divergence and dispersion grids are centred and counts of 1 kept",
                     "starts them at minus half the range");
@@ -197,7 +197,7 @@ static void notes_crystal(struct run *run)
     note_difference(run, s->matrix && s->scene.crystal.cell[0] > 0,
                     "-cell gives lengths and angles, -mat the orientation",
                     "ignores the angles");
-    note_difference(run, d->ndomains > 1, "mosaic domains fill their cap evenly",
+    note_difference(run, d->ndomains > 1, "mosaic domains fill the mosaic cap evenly",
                     "draws them at random");
     note_difference(run, shape == NB_SHAPE_GAUSS || shape == NB_SHAPE_TOPHAT,
                     "the width of a spot follows Na, Nb and Nc axis by axis",
