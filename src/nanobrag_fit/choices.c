@@ -81,7 +81,7 @@ static void tell_boxes(const nb_fit *fit)
 
     if (fit->options.scaling == NB_FIT_SCALING_BOXES && why)
         log_line(fit->ctx, NB_LOG_WARNING, "fit",
-                 "errors are not from boxes: %s (%zu boxes, %zu values)", why, fit->nbox,
+                 "errors are not from boxes: %s (boxes: %zu, values: %zu)", why, fit->nbox,
                  fit->layout.n);
 }
 

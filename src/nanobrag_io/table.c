@@ -130,8 +130,9 @@ static nb_status read_full_row(nb_context *ctx, const struct text *text, struct 
 
     if (n != columns)
         return fail(ctx, NB_ERR_FORMAT,
-                    "%s, line %ld: the row has %d numbers, expected %d as in the first row",
-                    text->name, text->line, n, columns);
+                    "%s, line %ld: the row has %d number%s, expected %d as in the first "
+                    "row",
+                    text->name, text->line, n, n == 1 ? "" : "s", columns);
     for (int i = 0; i < columns && text_word(text, &line, &word); i++)
         if (!text_number(word, row + i))
             return fail(ctx, NB_ERR_FORMAT,

@@ -156,8 +156,8 @@ static void tell(nb_context *ctx, const char *name, const struct gemmi_model *mo
     for (size_t i = 0; i < model->natom; i++) empty += model->atom[i].occupancy == 0;
     if (empty > 0)
         log_line(ctx, NB_LOG_WARNING, "structure",
-                 "%s: %zu of %zu atoms have an occupancy of 0 and scatter nothing", name,
-                 empty, model->natom);
+                 "%s: atoms with an occupancy of 0, which scatter nothing: %zu of %zu",
+                 name, empty, model->natom);
     if (model->nmodel > 1)
         log_line(ctx, NB_LOG_WARNING, "structure",
                  "%s: only the first of %d models is used", name, model->nmodel);
@@ -168,8 +168,8 @@ static void tell(nb_context *ctx, const char *name, const struct gemmi_model *mo
                  name, model->ncopies, model->natom);
     if (model->no_end)
         log_line(ctx, NB_LOG_WARNING, "structure",
-                 "%s: the record END is missing, so the file may be cut off; the %zu atoms "
-                 "in it are used",
+                 "%s: the record END is missing, so the file may be cut off; atoms that "
+                 "were read: %zu",
                  name, model->natom);
     if (model->short_lines)
         log_line(ctx, NB_LOG_NOTE, "structure",

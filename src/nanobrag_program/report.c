@@ -58,12 +58,14 @@ static void report_crystal(const struct run *run)
                d->spot_sum);
     char atoms[48] = "";
     if (run->command.inputs.structure)
-        snprintf(atoms, sizeof atoms, " (%zu atoms)",
-                 nb_structure_natom(run->command.inputs.structure));
+        snprintf(atoms, sizeof atoms, " (%zu atom%s)",
+                 nb_structure_natom(run->command.inputs.structure),
+                 plural((double)nb_structure_natom(run->command.inputs.structure)));
     if (run->command.inputs.hkl)
-        printf("           F of %zu reflections from %s%s, else %g electrons\n",
-               run->command.inputs.hkl_info.count, factors_source(&run->command), atoms,
-               crystal->default_f);
+        printf("           F of %zu reflection%s from %s%s, else %g electrons\n",
+               run->command.inputs.hkl_info.count,
+               plural((double)run->command.inputs.hkl_info.count),
+               factors_source(&run->command), atoms, crystal->default_f);
     else
         printf("           F = %g electrons for every reflection\n", crystal->default_f);
 }

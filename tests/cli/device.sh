@@ -24,7 +24,7 @@ is "the last one counts" sh -c "grep -q '${on}cpu: requested' out && [ ! -s err 
 NANOBRAG_DEVICE=cpu
 export NANOBRAG_DEVICE
 run $scene -explain
-is "NANOBRAG_DEVICE=cpu" grep -q "${on}cpu: asked for" out
+is "NANOBRAG_DEVICE=cpu" grep -q "${on}cpu: requested" out
 NANOBRAG_DEVICE=tpu
 run $scene -explain
 is "what it does not know is a warning" grep -q 'warning: NANOBRAG_DEVICE=tpu' err

@@ -157,7 +157,7 @@ is "-data has the angle of its header" grep -q 'note: ../frame_003.img begins at
 run -expt ../varying.expt $render -data ../frame_003.img -fit scale -phi 12
 is "of another angle it is told" grep -q 'frame_003.img: the header has a start at 13 degrees but the scene has 12 degrees' err
 awk '/A_at_scan/ { sub(/, \[0.02[^]]*\]\],/, "],") } { print }' varying.expt > short.expt
-refuses 2 '"A_at_scan_points" of the crystal of experiment 0 has 3 rows, expected 4' \
+refuses 2 'the number of rows in "A_at_scan_points" of the crystal of experiment 0 is 3, expected 4' \
     -expt ../short.expt $render -floatfile f
 # images of several widths
 sed 's/"oscillation":.*\]/"properties": {"oscillation": [5, 5.5, 6.2]}/' t.expt > wide.expt

@@ -246,7 +246,7 @@ for name in ('incident_wavelength', 'total_flux'):
     mv work/s_data_00001.nxs work/s_data_00003.nxs
     resumed
     is "as is one of too many frames" test $code -eq 2
-    is "by its name, too" grep -q 's_data_00003.nxs has 2 frames from number 3 on' err
+    is "by its name, too" grep -q 'the number of frames in s_data_00003.nxs is 2, from number 3 on' err
     run $still $to -shots_range 1:2
     (cd work && "$program" $still -detpixels 25 $to -resume > ../out 2> ../err)
     is "and one of another size" test $? -ne 0
@@ -312,19 +312,19 @@ dark.txt negative.txt word.txt energies.txt two.txt s.eV one.src spectra.txt"
 to="-floatfile f.bin"
 refuses 2 'absent.txt: cannot' $still -shots absent.txt $to
 refuses 2 'no parameter "foo"' $still -shots foo.txt $to
-refuses 2 'wide.txt: the first line names 1 parameters, but each row has 2' $still -shots wide.txt $to
-refuses 2 'short.txt, line 3: 1 numbers, expected 2' $still -shots short.txt $to
+refuses 2 'wide.txt: the first line names 1 parameter, but each row has 2' $still -shots wide.txt $to
+refuses 2 'short.txt, line 3: the row has 1 number, expected 2' $still -shots short.txt $to
 refuses 2 'outside.txt, line 3: distance is -5, expected 1e-06 to 1e+09' $still -shots outside.txt $to
 refuses 2 'none.txt: no row' $still -shots none.txt $to
 refuses 2 'twice.txt: the first line names 3 parameters' $still -shots twice.txt $to
 refuses 2 'parameter osc does not apply' $still -shots osc.txt $to
 refuses 2 'parameter source_weight does not apply' $still -shots sources.txt $to
-refuses 2 'fewer.txt has 1 rows of weights, but two.txt has 2 shots' \
+refuses 2 'the number of rows of weights in fewer.txt is 1, but the number of shots in two.txt is 2' \
     $still -shots two.txt -spectra fewer.txt $to
 refuses 2 'dark.txt, line 3: the weights add up to 0' $still -shots two.txt -spectra dark.txt $to
 refuses 2 'negative.txt, line 3: the weight is -2' $still -shots two.txt -spectra negative.txt $to
 refuses 2 "word.txt: the first line holds 'keV'" $still -shots two.txt -spectra word.txt $to
-refuses 2 'energies.txt: the first line has 3 energies, but the next has 2 weights' \
+refuses 2 'energies.txt: the number of energies in the first line is 3, but the number of weights in the next is 2' \
     $still -shots two.txt -spectra energies.txt $to
 refuses 2 'both state the sources' $still -shots two.txt -spectra spectra.txt -spectrum s.eV $to
 for range in 0:1 2:1 1:3 1 a:b 1:2x; do

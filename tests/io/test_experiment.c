@@ -471,7 +471,7 @@ static const struct {
     {"[0, 40, 0]", "[0, 4e-320, 0]", NB_ERR_FORMAT, "axis b of the crystal"},
     {"[0, 40, 0]", "[0, 1e200, 0]", NB_ERR_FORMAT, "axis b of the crystal"},
     {"\"mosaicity\": 0.05", "\"A_at_scan_points\": [" A0 "]", NB_ERR_FORMAT,
-     "\"A_at_scan_points\" of the crystal of experiment 0 has 1 rows, expected 31"},
+     "\"A_at_scan_points\" of the crystal of experiment 0 is 1, expected 31"},
     {"\"mosaicity\": 0.05", "\"mosaicity\": \"low\"", NB_ERR_FORMAT, "\"mosaicity\""},
 };
 

@@ -166,7 +166,7 @@ static int files_refused(void)
 
     write_parts(sim);
     refused_file(sim, &whole, "m_2.nxs", 2, NB_ERR_SHAPE,
-                 "3 frames of 11 x 7 pixels (fast x slow), expected 2 frames of 11 x 7");
+                 "3 x 11 x 7 numbers (frames x fast x slow), expected 2 x 11 x 7");
     refused_file(sim, &whole, "none.nxs", 3, NB_ERR_FILE, "cannot read the frames");
     put(in_folder("text.nxs"), "no HDF5", 7);
     refused_file(sim, &whole, "text.nxs", 3, NB_ERR_FILE, "cannot read the frames");

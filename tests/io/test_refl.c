@@ -276,7 +276,7 @@ static int refused_files(void)
     REFUSED(TOP "\x01\x82\xa5nrows\x01\xa4"
                 "data\x81\xa1x\x92\xa3int\x92\x02\xc4\x08"
                 "12345678",
-            "2 rows in 8 bytes, expected 1 rows in 4 bytes");
+            "are 2 and 8, expected 1 and 4");
     REFUSED(TOP "\x01\x82\xa5nrows\x01\xa4"
                 "data\x82\xa1x\x92\xa3int\x92\x01\xc4\x04"
                 "1234"

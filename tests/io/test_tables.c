@@ -124,7 +124,7 @@ static int titled_table_refused(void)
         {"# c\n\n", 0, "no line, expected a title and rows"},
         {"a b\n", 0, "no row of numbers follows the first line"},
         {"a b\n1 2\n3\n", 0,
-         "line 3: the row has 1 numbers, expected 2 as in the first row"},
+         "line 3: the row has 1 number, expected 2 as in the first row"},
         {"a b\n1 2\n3 4 5\n", 0, "line 3: the row has 3 numbers, expected 2"},
         {"a b\n1 2\n3 nan\n", 0,
          "line 3: 'nan' is no finite number, expected column 2 of 2"},

@@ -189,7 +189,9 @@ static void refuse_scenes(void)
     s.crystal.lattice = lattice;
     sim = probe_make(&s, NULL);
     check_refused(nb_expt_update_add(u, 0, sim, NULL), NB_ERR_SCENE,
-                  "0 further crystals, and the scene has 2", path);
+                  "0 further crystals, but the number of further lattices in the scene is "
+                  "2",
+                  path);
     nb_simulator_free(sim);
     nb_experiment_clear(&e);
     nb_expt_update_free(u);

@@ -329,7 +329,7 @@ static const struct {
     {"{" SHARED ", \"crystal\": 3}", "{}", NB_ERR_FORMAT, "experiment 1 names a crystal"},
     {"{" SHARED ", \"crystal\": \"c.json\"}", "{}", NB_ERR_UNSUPPORTED, "another file"},
     {"{" OTHER "}", "{" TURNED GROUP ", \"A_at_scan_points\": [" A0 "]}", NB_ERR_FORMAT,
-     "of the crystal of experiment 1 has 1 rows"},
+     "of the crystal of experiment 1 is 1"},
 };
 
 static int refused(void)

@@ -331,7 +331,7 @@ static int contradictions(void)
         {phi_three_ways, NB_ERR_SCENE, "2 phi steps", "leave one"},
         {many_orientations, NB_ERR_SCENE, "20000 phi steps", "20000 mosaic"},
         {dry_table, NB_ERR_SCENE, "table", "thickness"},
-        {short_table, NB_ERR_SCENE, "3 rows", "4"},
+        {short_table, NB_ERR_SCENE, "scattering is 3", "4"},
         {falling_table, NB_ERR_SCENE, "row 3", "rise"},
         {psf_without_width, NB_ERR_SCENE, "point spread", "width"},
         {psf_without_kind, NB_ERR_SCENE, "point-spread", "kind"},

@@ -20,7 +20,8 @@ nb_status background_resolve(nb_context *ctx, nb_scene *scene)
                     "a table of amorphous scattering needs a thickness; give -water");
     if (b->nstol > 0 && b->nstol < 4)
         return fail(ctx, NB_ERR_SCENE,
-                    "the table of amorphous scattering has %zu rows, expected at least 4",
+                    "the number of rows in the table of amorphous scattering is %zu, "
+                    "expected at least 4",
                     b->nstol);
     for (size_t i = 1; i < b->nstol; i++)
         if (!(b->stol[2 * i] > b->stol[2 * i - 2]))

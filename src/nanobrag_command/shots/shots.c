@@ -45,7 +45,7 @@ static int read_range(struct command *command, int rows)
                              "counted from 1",
                              text);
     if (last > rows)
-        return message_usage(command->messages, "-shots_range %s: %s has %d rows", text,
+        return message_usage(command->messages, "-shots_range %s: %s ends at row %d", text,
                              command->s->fit.shots, rows);
     shots->first = first - 1;
     shots->n = last - first + 1;
@@ -71,8 +71,8 @@ int shots_read(struct command *command)
                              rows);
     if (shots->spectra && nb_table_rows(shots->spectra) != rows)
         return message_usage(command->messages,
-                             "%s has %zu rows of weights, but %s has %zu shots; expected "
-                             "one row for each shot",
+                             "the number of rows of weights in %s is %zu, but the number "
+                             "of shots in %s is %zu; expected one row for each shot",
                              s->spectra, nb_table_rows(shots->spectra), s->fit.shots, rows);
     const int code = read_range(command, (int)rows);
     s->images = shots->n;
@@ -131,9 +131,10 @@ static int place_columns(struct command *command)
     const int code = add_places(command, OPT_SHOTS, nb_table_title(shots->table));
     if (code || shots->nplace == (size_t)columns) return code;
     return message_usage(command->messages,
-                         "%s: the first line names %zu parameters, but each row has %d "
-                         "numbers; make both the same",
-                         command->s->fit.shots, shots->nplace, columns);
+                         "%s: the first line names %zu parameter%s, but each row has %d "
+                         "number%s; make both the same",
+                         command->s->fit.shots, shots->nplace,
+                         shots->nplace == 1 ? "" : "s", columns, columns == 1 ? "" : "s");
 }
 
 /* Returns number k of a row. The columns of -shots come first, then the columns of

@@ -37,8 +37,9 @@ static int read_energies(const struct settings *s, struct messages *messages,
     free(title);
     if (!code && found != n)
         code = message_usage(messages,
-                             "%s: the first line has %d energies, but the next has %d "
-                             "weights; expected a weight for each energy",
+                             "%s: the number of energies in the first line is %d, but the "
+                             "number of weights in the next is %d; expected a weight for "
+                             "each energy",
                              s->spectra, found, n);
     if (!code) spectrum_warn_of_units(messages, s->spectra, most);
     return code;

@@ -247,8 +247,8 @@ static nb_status check_shots(nb_fit *fit, const char *path, const cJSON *root,
     if (!cJSON_IsArray(shots)) return refuse(fit, path, "\"images\"");
     if ((size_t)cJSON_GetArraySize(shots) != fit->layout.nshot)
         return fail(fit->ctx, NB_ERR_SCENE,
-                    "%s: the file is of a fit of %d shots, not of %zu", path,
-                    cJSON_GetArraySize(shots), fit->layout.nshot);
+                    "%s: the number of shots in the fit is %d in the file and %zu here",
+                    path, cJSON_GetArraySize(shots), fit->layout.nshot);
     cJSON_ArrayForEach(entry, shots) NB_TRY(check_shot(fit, path, entry, shot++, stored));
     for (shot = 0; shot < fit->layout.nshot; shot++)
         if (!stored->left_out[shot]) return NB_OK;

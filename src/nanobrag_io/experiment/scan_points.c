@@ -103,8 +103,8 @@ static nb_status check_list(const struct expt *e, const struct scan_source *sour
     if (images == 0) return NB_OK;
     if (n != images + 1)
         return fail(e->ctx, NB_ERR_FORMAT,
-                    "%s: \"%s\" of the %s of experiment %d has %d rows, expected %d, one "
-                    "more than its scan has images",
+                    "%s: the number of rows in \"%s\" of the %s of experiment %d is %d, "
+                    "expected %d, one more than the scan has images",
                     e->name, lists[k].key, lists[k].what, e->i, n, images + 1);
     *used = list;
     return NB_OK;

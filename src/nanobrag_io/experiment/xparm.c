@@ -36,9 +36,9 @@ static nb_status read_line(nb_context *ctx, struct text *text, const char *what,
     for (int i = 0; i < n; i++) {
         if (!text_word(text, &line, &word))
             return fail(ctx, NB_ERR_FORMAT,
-                        "%s, line %ld: the line has %d numbers, expected %d: %s; give a "
+                        "%s, line %ld: the line has %d number%s, expected %d: %s; give a "
                         "whole XPARM.XDS",
-                        text->name, text->line, i, n, what);
+                        text->name, text->line, i, i == 1 ? "" : "s", n, what);
         if (!text_number(word, out + i))
             return fail(ctx, NB_ERR_FORMAT,
                         "%s, line %ld: '%s' is no finite number, expected %s; correct it",

@@ -185,8 +185,8 @@ static nb_status check_source(nb_context *ctx, const char *path,
     NB_TRY(look_into(ctx, path, expected, &found));
     if (memcmp(found.size, wanted, sizeof found.size) != 0)
         return fail(ctx, NB_ERR_SHAPE,
-                    "%s: the file has %llu frames of %llu x %llu pixels (fast x slow), "
-                    "expected %llu frames of %llu x %llu pixels",
+                    "%s: the file has %llu x %llu x %llu numbers (frames x fast x slow), "
+                    "expected %llu x %llu x %llu",
                     path, (unsigned long long)found.size[0],
                     (unsigned long long)found.size[2], (unsigned long long)found.size[1],
                     (unsigned long long)wanted[0], (unsigned long long)wanted[2],

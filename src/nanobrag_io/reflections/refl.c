@@ -332,8 +332,8 @@ static nb_status read_rows(const struct reading *r, struct msgpack *m, struct co
     c->n = r->table->rows * types[c->type].size;
     if ((uint64_t)n.number != r->table->rows || bytes.n != c->n)
         return fail(r->ctx, NB_ERR_FORMAT,
-                    "%s, byte %zu: column \"%s\" has %lld rows in %zu bytes, expected %zu "
-                    "rows in %zu bytes",
+                    "%s, byte %zu: the numbers of rows and bytes in column \"%s\" are %lld "
+                    "and %zu, expected %zu and %zu",
                     r->name, (size_t)(at - r->bytes), c->name, (long long)n.number, bytes.n,
                     r->table->rows, c->n);
     c->bytes = copy_of(bytes.bytes, c->n);

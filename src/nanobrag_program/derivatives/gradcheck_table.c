@@ -193,7 +193,7 @@ static int run_check(struct run *run, nb_simulator *sim, int everything)
     }
     if (bad == 0) printf("%s\n", summary.message);
     (void)fflush(stdout);
-    return message_failure(run->command.messages, "%s: %d of %zu parameters do not pass",
+    return message_failure(run->command.messages, "%s: %d of %zu parameters failed",
                            nb_verdict_name(summary.verdict), bad, n / NB_GRADCHECK_LOSSES);
 }
 

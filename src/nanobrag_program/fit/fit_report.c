@@ -113,8 +113,8 @@ static void print_values(const struct fit_job *job, const nb_fit_result *r)
         print_value(r, i);
     }
     if (own > OWN_MOST)
-        printf("  and %zu more values of single images%s\n", own - OWN_MOST,
-               job->run->command.s->fit.fitfile ? " in the file"
+        printf("  further values of single images: %zu%s\n", own - OWN_MOST,
+               job->run->command.s->fit.fitfile ? ", in the file"
                                                 : "; -fitfile writes all of them");
     if (!lists_factors) print_factors(r);
 }
@@ -128,7 +128,7 @@ static void print_correlated(const nb_fit_result *r)
         printf("%s %s with %s %.3f", i == 0 ? "correlated  " : ",",
                fit_name(r, c->i, first), fit_name(r, c->j, second), c->value);
     }
-    if (r->ncorrelated > MOST) printf(", and %zu pairs more", r->ncorrelated - MOST);
+    if (r->ncorrelated > MOST) printf(", further pairs: %zu", r->ncorrelated - MOST);
     if (r->ncorrelated > 0) printf("\n");
     for (size_t i = 0; i < r->nfree; i++)
         printf("free         the data do not determine %s\n", r->free[i]);

@@ -106,7 +106,7 @@ static void print_images(const struct fit_residuals *residuals, const nb_fit_res
         printed++;
     }
     if (residuals->nimage > printed)
-        printf("  and %zu images more\n", residuals->nimage - printed);
+        printf("  further images: %zu\n", residuals->nimage - printed);
     print_image("all", &residuals->all);
 }
 

@@ -263,11 +263,10 @@ static void warn_of_images(const struct fit_job *job)
     char others[60] = "";
     if (job->saturated > 0)
         message_warning(messages,
-                        "%lld pixels of %zu image%s are saturated: they count as \"at "
-                        "least "
+                        "%lld saturated pixel%s of %zu image%s: each counts as \"at least "
                         "so many photons\"",
-                        (long long)job->saturated, job->nsaturated,
-                        plural(job->nsaturated));
+                        (long long)job->saturated, plural((size_t)job->saturated),
+                        job->nsaturated, plural(job->nsaturated));
     if (job->negative > 0)
         message_warning(messages,
                         "left out: %lld pixel%s of %zu image%s with fewer photons than "

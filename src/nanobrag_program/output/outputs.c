@@ -324,8 +324,9 @@ static int store_statistics(struct run *run, struct result *result)
     if (status != NB_OK) return write_failed(run, status);
     if (t->nonfinite > 0 && !s->compat)
         return message_failure(run->command.messages,
-                               "the image has %lld pixels that are not finite numbers and "
-                               "was not written; look for huge or tiny numbers in -explain",
+                               "the image has pixels that are not finite numbers (%lld in "
+                               "all) and was not written; look for huge or tiny numbers in "
+                               "-explain",
                                (long long)t->nonfinite);
     result->int_scale = s->scale > 0 ? s->scale : t->max > 0 ? 55000 / t->max : 1;
     result->pgm_scale = s->pgm_scale > 0 ? s->pgm_scale

@@ -96,8 +96,8 @@ static int append_file(struct run *run, struct parts *parts, int row)
     int code = status == NB_OK ? 0 : library_failed(run, status);
     if (!code && n > share_total(run) - row)
         code = message_usage(run->command.messages,
-                             "%s has %lld frames from number %d on, but there are only %d "
-                             "images; remove the file",
+                             "the number of frames in %s is %lld, from number %d on, but "
+                             "the number of images is %d; remove the file",
                              path, (long long)n, row + 1, share_total(run));
     free(path);
     return code ? code : append(run, parts, row, n);

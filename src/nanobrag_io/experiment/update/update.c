@@ -260,9 +260,9 @@ static nb_status check_lattices(const nb_expt_update *u, const struct update_sta
         found++;
     if (expected == 0 || expected == found) return NB_OK;
     return fail(u->ctx, NB_ERR_SCENE,
-                "%s: the image of experiment %d has %d further crystal%s, and the scene "
-                "has "
-                "%d further lattices; make the scene from this experiment",
+                "%s: the image of experiment %d has %d further crystal%s, but the "
+                "number of further lattices in the scene is %d; make the scene from this "
+                "experiment",
                 u->path, s->e.i, found, found == 1 ? "" : "s", expected);
 }
 
