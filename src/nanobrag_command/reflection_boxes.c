@@ -170,8 +170,8 @@ static int find_boxes(const struct inputs *in, const struct settings *s,
         const uint64_t which = c->panel ? c->panel[i] : 0;
         if (!place_panel(&s->scene.detector, count, which, panel))
             return message_usage(messages,
-                                 "%s: row %zu is on panel %llu, and the detector has %d; "
-                                 "give the .expt of these reflections",
+                                 "%s: row %zu is on panel %llu, but the number of panels "
+                                 "is %d; give the .expt of these reflections",
                                  s->refl, i, (unsigned long long)which,
                                  s->scene.detector.npanel > 0 ? s->scene.detector.npanel
                                                               : 1);

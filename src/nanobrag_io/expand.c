@@ -197,8 +197,9 @@ nb_status expand_bytes(nb_context *ctx, const char *name, const void *bytes, siz
     if (codec == codecs + sizeof codecs / sizeof *codecs) return NB_OK;
     if (!codec->open)
         return fail(ctx, NB_ERR_UNSUPPORTED,
-                    "%s: compressed, and this build has no %s; expand it with %s", name,
-                    codec->library, codec->tool);
+                    "%s: the file is compressed, but this build has no %s; expand it with "
+                    "%s",
+                    name, codec->library, codec->tool);
     step = expand(codec, (struct flow){.in = (unsigned char *)bytes, .nin = n},
                   most < limits.most ? most : limits.most, out, nout);
     if (step == END) return NB_OK;
@@ -207,16 +208,18 @@ nb_status expand_bytes(nb_context *ctx, const char *name, const void *bytes, siz
     if (step == NO_MEMORY) return fail_memory(ctx, name);
     if (step == MORE && most < limits.most)
         return fail(ctx, NB_ERR_FORMAT,
-                    "%s: its %zu bytes expand to more than %zu, as hardly a right file "
-                    "does; if it is right, expand it with %s",
+                    "%s: the file of %zu bytes expands to more than %zu bytes, which is "
+                    "unusual; if the file is right, expand it with %s",
                     name, n, most, codec->tool);
     if (step == MORE)
         return fail(ctx, NB_ERR_FORMAT,
-                    "%s: expands to more than %zu bytes; check that it is the right file",
+                    "%s: the file expands to more than %zu bytes; check that it is the "
+                    "right file",
                     name, limits.most);
     return fail(ctx, NB_ERR_FORMAT,
-                "%s: damaged or cut %s; fetch the file again, or test it with %s -t", name,
-                codec->name, codec->name);
+                "%s: the %s file is damaged or cut off; fetch the file again, or test it "
+                "with %s -t",
+                name, codec->name, codec->name);
 }
 
 nb_status expand_read(nb_context *ctx, const char *path, size_t limit,

@@ -159,7 +159,7 @@ static int compressed_files(void)
         nb_measured_free(image);
         for (size_t cut = 4; cut < n; cut++)
             check_refused(measured_parse(ctx, names[i], bytes, cut, &image), NB_ERR_FORMAT,
-                          names[i], "damaged or cut");
+                          names[i], "damaged or cut off");
         free(bytes);
     }
     nb_measured_free(plain);

@@ -101,8 +101,8 @@ static nb_status add_image(struct image_list *l, const nb_expt_image *image,
     char *file;
 
     if (out->n == IMAGES_MOST)
-        return fail(l->e.ctx, NB_ERR_UNSUPPORTED, "%s: it names over %d images", l->e.name,
-                    IMAGES_MOST);
+        return fail(l->e.ctx, NB_ERR_UNSUPPORTED, "%s: the file names more than %d images",
+                    l->e.name, IMAGES_MOST);
     if (out->n == l->room) {
         l->room = 2 * l->room + 16;
         more = realloc(out->image, l->room * sizeof *more);

@@ -141,12 +141,12 @@ static nb_status read_compression(const struct reading *r, struct span header,
     while (i < sizeof kinds / sizeof *kinds && !begins(kind, kinds[i].name)) i++;
     if (encoding.n > 0 && !begins(encoding, "BINARY"))
         return fail(r->ctx, NB_ERR_UNSUPPORTED,
-                    "%s: its pixels are text (%.20s), expected BINARY; convert it with "
+                    "%s: the pixels are text (%.20s), expected BINARY; convert it with "
                     "cif2cbf",
                     r->name, text_show(encoding).s);
     if (kind.n > 0 && i == sizeof kinds / sizeof *kinds)
         return fail(r->ctx, NB_ERR_UNSUPPORTED,
-                    "%s: its pixels are compressed by %s, expected x-CBF_BYTE_OFFSET, "
+                    "%s: the pixels are compressed by %s, expected x-CBF_BYTE_OFFSET, "
                     "x-CBF_PACKED, x-CBF_PACKED_V2 or none; convert it with cif2cbf",
                     r->name, text_show(kind).s);
     s->compression = kind.n > 0 ? kinds[i].compression : CBF_NONE;

@@ -21,7 +21,8 @@ nb_status measured_new(nb_context *ctx, const char *name, uint64_t nfast, uint64
     *out = NULL;
     if (nfast < 1 || nslow < 1 || nfast > measured_most / nslow)
         return fail(ctx, NB_ERR_FORMAT,
-                    "%s: %llu x %llu pixels, expected 1 to 2^31 of them; check that it is "
+                    "%s: the image has %llu x %llu pixels, expected 1 to 2^31 in all; "
+                    "check that it is "
                     "the right file",
                     name, (unsigned long long)nfast, (unsigned long long)nslow);
     image = malloc(sizeof *image);

@@ -222,9 +222,8 @@ static int is_elsewhere(const struct fit_job *job)
         return 0;
     message_warning(job->run->command.messages,
                     "%lld of %lld boxes correlate with the model over %g: the spots of the "
-                    "model are not where the data have theirs; check the orientation and "
-                    "its hand, the setting of the structure factors, and the order of the "
-                    "panels",
+                    "model miss the observed spots; check the orientation and its hand, "
+                    "the setting of the structure factors, and the order of the panels",
                     (long long)m->alike, (long long)m->boxes, NB_FIT_ALIKE);
     return m->alike == 0;
 }
