@@ -223,7 +223,8 @@ static int is_elsewhere(const struct fit_job *job)
     message_warning(job->run->command.messages,
                     "%lld of %lld boxes correlate with the model over %g: the spots of the "
                     "model miss the observed spots; check the orientation and its hand, "
-                    "the setting of the structure factors, and the order of the panels",
+                    "the place of the detector, the order of its panels, and the setting "
+                    "of the structure factors",
                     (long long)m->alike, (long long)m->boxes, NB_FIT_ALIKE);
     return m->alike == 0;
 }
