@@ -19,19 +19,19 @@
  *
  * The example frees the orientation of a crystal (misset), turns the crystal by 0.1 degree
  * about y, and computes the image and a gradient. bar_image holds a weight for each pixel.
- * The gradient is the derivative of the weighted sum of all pixels.
+ * The gradient is the derivative of the weighted sum of all pixels with respect to x.
  *
- * A simulator is a scene that is ready to run. nb_simulator_create() fills in all defaults
- * and decides all counts, such as the number of sub-pixels. Defaults and counts then stay
- * the same. Each later call computes an image, or its derivatives, at parameters x. The
+ * A scene describes a crystal, a beam and a detector (scene.h). A simulator is a scene that
+ * is ready to run. nb_simulator_create() fills in all defaults and decides all counts, such
+ * as the number of sub-pixels. Defaults and counts then stay the same. Each later call
+ * computes an image, or its derivatives, for the values x of the free parameters. The
  * result does not depend on earlier calls.
  *
  * Parameters. nb_simulator_create() takes the names of the free parameters (params.h). x is
  * an array with one number for each free parameter, in the order of the names. A group name
  * stands for all its members: "misset" stands for misset_x, misset_y, misset_z.
- * nb_simulator_param() gives the name, unit and bounds of x[i]. It also gives the value of
- * x[i] in the scene, which is a good start. If you pass x = NULL, the call takes the values
- * of the scene.
+ * nb_simulator_param() gives the name, unit and bounds of x[i], and the value of x[i] in
+ * the scene. If you pass x = NULL, a call takes all values from the scene.
  *
  * Derivatives. J = dI/dx is the Jacobian: the derivatives of all pixels with respect to all
  * free parameters, in photons per unit of the parameter. The calls return products with J.
@@ -39,17 +39,18 @@
  *   dx, ndir         A direction is a change of x. dx holds ndir directions, one after the
  *                    other. For each direction nb_jvp() returns J dx, the change of the
  *                    image
- *   bar_image, ncot  A cotangent is the derivative dL/dimage of a number L, such as a loss:
- *                    one number for each pixel. bar_image holds ncot cotangents
- *   bar_x            For each cotangent bar_x has a row for the gradient dL/dx. nb_vjp()
- *                    adds J^T bar_image to this row
+ *   bar_image, ncot  Let L be a number that depends on the image, such as a loss. The
+ *                    cotangent of L holds dL/dI for each pixel. bar_image holds ncot
+ *                    cotangents
+ *   bar_x            bar_x has one row for each cotangent. nb_vjp() adds the gradient
+ *                    dL/dx = J^T bar_image to the row
  *
  * Shapes. The right margin states the shape of an array in these numbers:
  *
- *   nslow, nfast  pixels of the image along the slow and the fast axis
- *   nparam        free parameters
- *   nF            free structure factors F[h,k,l]
- *   ndense        all other free parameters: nparam - nF
+ *   nslow, nfast  the number of pixels along the slow axis and the fast axis of the image
+ *   nparam        the number of free parameters
+ *   nF            the number of free structure factors F[h,k,l]
+ *   ndense        the number of all other free parameters: nparam - nF
  *
  * An array is *dense* if its elements follow each other in memory (nb_array.stride). Arrays
  * lie in host memory, unless a call says that they may lie on a device.
@@ -57,8 +58,7 @@
  * Common errors. nb_forward(), nb_forward_batch(), nb_jvp(), nb_vjp(), nb_jtj(), nb_loss()
  * and nb_planes() have these errors in common. Each call lists only its further errors.
  *
- *   NB_ERR_ARGUMENT     an argument is NULL that must not be NULL; or a parameter is
- *                       outside its bounds.
+ *   NB_ERR_ARGUMENT     a required argument is NULL; or a parameter is outside its bounds.
  *   NB_ERR_SHAPE        an array has a wrong size or type; or it lies on a device that does
  *                       not compute this simulator's images; or it lies on the right
  *                       device, but the call needs a dense array there.
@@ -66,44 +66,45 @@
  *   NB_ERR_SCENE        x gives an impossible geometry.
  *   NB_ERR_UNIT_CELL    x gives a flat cell.
  *   NB_ERR_UNSUPPORTED  the device or compiled mode (compile.h) does not support the call,
- *                       and NANOBRAG_STRICT=1 forbids another way: the host in place of the
- *                       device, or uncompiled mode.
- *   NB_ERR_DEVICE       the device failed, and an array lies on it. If all arrays lie on
- *                       the host, the host computes instead.
+ *                       and NANOBRAG_STRICT=1 is set. Without NANOBRAG_STRICT=1 the call
+ *                       runs on the host, or in uncompiled mode.
+ *   NB_ERR_DEVICE       the device failed, and an array lies on the device. If all arrays
+ *                       lie on the host, the host computes instead.
  *   NB_ERR_CANCELLED    the progress handler stopped the call.
- *   NB_ERR_MEMORY       out of memory; or the options demand NB_STRATEGY_SPOTS, and there
- *                       are too many reflections to list.
+ *   NB_ERR_MEMORY       out of memory; or nb_options.strategy is NB_STRATEGY_SPOTS, and the
+ *                       list of reflections would be too long.
  *
  * No call writes to its inputs, except to an array that you donate (NB_DONATE in array.h).
- * Results have the same bits for any number of threads. They also have the same bits for
- * any floating-point environment of the caller (rounding mode, flush-to-zero, traps): a
- * call sets the standard environment, and restores the caller's at its end. context.h says
- * which threads may call.
+ * A result has the same bits for any number of threads. A result also has the same bits for
+ * any floating-point settings of the caller (rounding mode, flush-to-zero, traps): a call
+ * works with the standard settings, and restores your settings at its end. context.h says
+ * from which threads you may call these functions.
  *
- * Memory. Later calls allocate only the memory in these lists. So each later call may fail
- * with NB_ERR_MEMORY.
+ * Memory. nb_simulator_create() allocates most memory. The other functions allocate only
+ * the memory in these lists, and may then fail with NB_ERR_MEMORY.
  *
  * Allocated by the first call that needs it, and kept:
  *
- *   - plans of calls (compile.h), and kernels built at run time; the context keeps both;
- *   - photons in double: of the rendered tiles, or of the whole image if the scene has a
- *     point spread or the call is nb_forward_add();
- *   - workspace of tangents, gradients, normal matrices and planes of background.
+ *   - the plans of calls (compile.h) and the kernels built at run time; both belong to the
+ *     context;
+ *   - an array of photons in double, for the rendered tiles. With a point spread, and in
+ *     nb_forward_add(), the array is for the whole image;
+ *   - workspace for derivatives, normal matrices and planes of background.
  *
  * Kept, and made larger when a call needs more:
  *
  *   - lists of spots;
- *   - sums of structure factors, for losses with planes;
- *   - copies to and from a device;
+ *   - workspace for structure factors, in losses with planes of background;
+ *   - buffers for copies to and from a device;
  *   - on a device, the images of nb_forward_batch().
  *
  * Allocated and freed by each call:
  *
  *   - the Jacobian of nb_jtj(), with a point spread;
- *   - the reflections of nb_simulator_boxes();
- *   - in nb_forward_add(), the host copy of an image on a device;
- *   - lists of orientations and of spectral lines, if the sum over mosaic domains is an
- *     integral (docs/theory.md, 16).
+ *   - the list of reflections in nb_simulator_boxes();
+ *   - in nb_forward_add(), a copy on the host of an image on a device;
+ *   - lists of orientations and of spectral lines, if the simulator integrates over the
+ *     mosaic spread (docs/theory.md, 16).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -122,42 +123,47 @@ NB_BEGIN_DECLS
 
 typedef struct nb_simulator nb_simulator;
 
-/* Precision of the loops over pixels. All other arithmetic is in double. In single
- * precision a tile (32 x 8 pixels) keeps the Miller indices of its middle in double. So
- * only the change of the indices across the tile is rounded (docs/theory.md, 13). */
+/* The precision of the loops over pixels. All other arithmetic is in double. In single
+ * precision each tile (32 x 8 pixels) stores the Miller indices at its middle in double.
+ * Single precision rounds only the change of the indices across the tile (docs/theory.md,
+ * 13). */
 enum nb_precision { NB_PRECISION_DOUBLE, NB_PRECISION_SINGLE };
 
 /* How a simulator adds up the samples of a pixel (docs/theory.md, 13). A sample is one
- * sub-pixel with one sensor layer, source, phi step and mosaic domain. */
+ * sub-pixel with one sensor layer, one source, one phi step and one mosaic domain. */
 enum nb_strategy {
-    /* NB_STRATEGY_SPOTS under three conditions: the crystal is gauss, gauss_star or tophat;
-     * its spots fill less than a third of reciprocal space; and the estimated cost is lower
-     * than with NB_STRATEGY_LANES. Otherwise NB_STRATEGY_LANES. An x with too many
-     * reflections to list also gets NB_STRATEGY_LANES */
+    /* chooses NB_STRATEGY_SPOTS under three conditions: the shape of the mosaic blocks is
+     * gauss, gauss_star or tophat; the spots fill less than a third of reciprocal space;
+     * and the estimated cost is lower than with NB_STRATEGY_LANES. Otherwise it chooses
+     * NB_STRATEGY_LANES. A call also uses NB_STRATEGY_LANES if the list of reflections at
+     * its x would be too long */
     NB_STRATEGY_AUTO,
-    /* one pixel after the other, in double; tests compare the other strategies with it */
+    /* adds up all samples, one pixel after the other, in double. Tests compare the other
+     * strategies with this strategy */
     NB_STRATEGY_REFERENCE,
-    NB_STRATEGY_LANES, /* all samples; SIMD instructions compute several pixels at once */
-    /* only samples near a reflection; all other samples together change a pixel by less
-     * than the tolerance */
+    /* adds up all samples. SIMD instructions compute several pixels at once */
+    NB_STRATEGY_LANES,
+    /* adds up only samples near a reflection. All omitted samples together change a pixel
+     * by less than the tolerance */
     NB_STRATEGY_SPOTS
 };
 
 /* The bits of an image depend on precision, strategy, tolerance, instruction set and
- * device. They do not depend on the number of threads. ROI and mask also change the bits:
- * the tolerance is relative to the brightest rendered pixel, and ROI and mask decide which
- * pixel this is. They also decide which strategy NB_STRATEGY_AUTO chooses.
+ * device, but not on the number of threads. ROI and mask also change the bits:
+ * ROI and mask decide which pixel is the brightest rendered pixel, and the tolerance is
+ * relative to this pixel. ROI and mask also decide which strategy NB_STRATEGY_AUTO chooses.
  *
  * Let M be the largest number of photons that the crystal can scatter into a pixel.
- * NB_STRATEGY_SPOTS gives 0 for a pixel below 1e-300 M. */
+ * NB_STRATEGY_SPOTS gives 0 for each pixel with fewer than 1e-300 M photons. */
 typedef struct nb_options {
     int precision; /* enum nb_precision */
     int strategy; /* enum nb_strategy */
-    /* Allowed error of a pixel, as a fraction of the brightest rendered pixel before the
-     * point spread. 0 means 1e-10, and 1e-5 in single precision. Pixels outside the ROI
-     * and masked pixels may have larger errors. NB_STRATEGY_SPOTS drops samples up to this
-     * error. If single precision would exceed this error in a tile, the tile is divided. If
-     * a part of the tile would still exceed the error, the part is computed in double. */
+    /* The allowed error of a pixel, as a fraction of the brightest rendered pixel before
+     * the point spread. 0 means 1e-10 in double, and 1e-5 in single precision. Pixels
+     * outside the ROI and masked pixels may have larger errors. NB_STRATEGY_SPOTS omits
+     * samples up to this error. In single precision, the simulator divides a tile into
+     * parts if the error of the tile would be larger. If the error of a part would still be
+     * larger, the simulator computes the part in double. */
     double tolerance;
 } nb_options;
 
@@ -178,8 +184,7 @@ typedef struct nb_options {
  *   NB_ERR_UNIT_CELL    the cell is missing or flat.
  *   NB_ERR_UNSUPPORTED  this build or machine lacks the instruction set, the point spread
  *                       or compiled mode; or the device or compiled mode does not support
- *                       this scene, and NANOBRAG_STRICT=1 forbids another way (common
- *                       errors, above).
+ *                       this scene, and NANOBRAG_STRICT=1 is set (common errors, above).
  *   NB_ERR_MEMORY       out of memory.
  */
 NB_API nb_status nb_simulator_create(nb_context *ctx, const nb_scene *scene,
@@ -208,10 +213,10 @@ NB_API nb_status nb_simulator_param(const nb_simulator *sim, size_t i, nb_param 
  *
  *   names  [in]   names and groups (params.h), as for nb_simulator_create(); a name may be
  *                 repeated
- *   room   [in]   number of entries that `index` has room for
- *   index  [out]  the index in x of each selected parameter. Entries after the n-th are not
- *                 changed. May be NULL if room is 0                      (room)
- *   n      [out]  number of selected parameters; it may be larger than room
+ *   room   [in]   the number of entries that `index` has room for
+ *   index  [out]  the index in x of each selected parameter. The call does not change
+ *                 entries after the n-th. May be NULL if room is 0       (room)
+ *   n      [out]  the number of selected parameters; n may be larger than room
  *
  * Errors: NB_ERR_ARGUMENT (sim, names or n is NULL; or a name is unknown, or names a
  * parameter that the scene does not have or that is not free), NB_ERR_MEMORY.
@@ -221,8 +226,8 @@ NB_API nb_status nb_simulator_select(const nb_simulator *sim, const char *names,
 
 /*
  * Read the resolved scene at x: the scene with all defaults filled in and all counts
- * decided. A simulator made from the resolved scene gives the same image, unless the scene
- * has quirks (nb_scene.quirks).
+ * decided. A simulator of the resolved scene gives the same image, unless the scene has
+ * quirks (nb_scene.quirks).
  *
  *   x    [in]   parameters; NULL: the values of the scene          (nparam)
  *   out  [out]  the resolved scene. The simulator owns the memory that the scene points to.
@@ -240,14 +245,14 @@ NB_API nb_status nb_simulator_resolved(const nb_simulator *sim, const double *x,
  *   x      [in]   parameters; NULL: the values of the scene        (nparam)
  *   image  [out]  photons per pixel, float32 or float64            (nslow x nfast)
  *
- * A pixel is 0 if it lies outside the ROI, if it lies outside all boxes, or if it is
- * masked. A point spread still carries the light of such a pixel into its neighbours. A
- * float32 image is the rounded float64 image. The first call with an image that is not
- * dense float64 allocates workspace for the rendered tiles.
+ * The call writes 0 to pixels outside the ROI, pixels outside all boxes and masked pixels.
+ * A point spread still carries the light of such a pixel into its neighbours. A float32
+ * image is the rounded float64 image. The first call with an image that is not dense
+ * float64 allocates workspace for the rendered tiles.
  *
  * The image may lie on the CUDA device that computes it (nb_description.device), unless the
  * scene has a point spread. The image is complete when the call returns. Before the call,
- * finish your own work on the image's memory, or queue this work in the stream of
+ * finish your own work on the memory of the image, or queue your work in the stream of
  * nb_simulator_set_stream().
  *
  * Further errors: NB_ERR_UNSUPPORTED (the image lies on a device, and the scene has a point
@@ -265,20 +270,20 @@ NB_API nb_status nb_forward(nb_simulator *sim, const double *x, nb_array *image)
  *                 may differ                                 (n arrays, nslow x nfast)
  *
  * On a CUDA device the call computes images of a small detector together. As many images as
- * fit in the device's workspace share one launch and one copy in each direction. The call
- * allocates memory for these images, and frees it at its end. In these cases it computes
- * the images one by one:
+ * fit in the workspace on the device share one launch and one copy in each direction. The
+ * call allocates memory for these images, and frees this memory at its end. In these cases
+ * the call computes the images one by one:
  *
- *   - the host computes them;
+ *   - the host computes the images;
  *   - the scene has a point spread;
  *   - structure factors are free (F[...], default_f);
  *   - one image fills a launch.
  *
  * Further errors: NB_ERR_ARGUMENT (n < 1), NB_ERR_UNSUPPORTED (an image lies on a device,
- * and the scene has a point spread). If an array is wrong, the call writes nothing. If
- * image k fails, images 0 to k - 1 are complete, and the images after k are not changed.
- * There is one exception, for images on the device: after NB_ERR_DEVICE or NB_ERR_CANCELLED
- * all images that share a launch with image k may be incomplete.
+ * and the scene has a point spread). If one of the arrays is wrong, the call does not
+ * change any image. If image k fails, images 0 to k - 1 are complete, and the images after
+ * k are not changed. There is one exception for images on the device: after NB_ERR_DEVICE
+ * or NB_ERR_CANCELLED all images that share a launch with image k may be incomplete.
  */
 NB_API nb_status nb_forward_batch(nb_simulator *sim, int n, const double *x,
                                   nb_array *image);
@@ -293,19 +298,21 @@ NB_API nb_status nb_forward_batch(nb_simulator *sim, int n, const double *x,
  *   dimage  [out]  one array for each direction: photons, float32 or float64, on the host
  *                                                    (ndir arrays, nslow x nfast)
  *
- * Time. Sixteen directions share a pass over the samples. With a point spread they share a
- * pass only if all images are dense float64.
+ * Time. One pass over the samples computes up to sixteen directions. If the scene has a
+ * point spread, directions share a pass only if all images are dense float64.
  *
  * Strategies. NB_STRATEGY_REFERENCE differentiates one sample after the other, in double.
- * The other strategies use SIMD lanes, in the precision of the simulator. NB_STRATEGY_SPOTS
- * skips samples that no spot reaches (within the tolerance). The image jumps where the
- * nearest reflection of a sample changes. The derivative does not include this jump: it is
- * the slope on the side of the jump where the sample lies.
+ * The other strategies differentiate several samples at once with SIMD instructions, in the
+ * precision of the simulator. NB_STRATEGY_SPOTS omits samples that no spot reaches (within
+ * the tolerance). The image jumps where the nearest reflection of a sample changes. The
+ * derivative does not include the jump. The derivative is the slope on the side of the jump
+ * where the sample lies.
  *
- * CUDA. A device (nb_description.derivatives) adds up all samples, in its own precision.
- * NVRTC builds the kernels when a call first needs them. The call then waits for some
- * seconds, and the progress handler may stop it. The kernels are stored on disk. In these
- * cases the host computes the derivatives, and nb_simulator_describe() gives the reason:
+ * CUDA. A device (nb_description.derivatives) adds up all samples. In single precision it
+ * computes in float only if the rounding errors allow float. NVRTC builds the kernels when
+ * a call first needs them. This call takes some seconds longer, and the progress handler
+ * may stop the call. The kernels are stored on disk. In these cases the host computes the
+ * derivatives, and nb_simulator_describe() gives the reason:
  *
  *   - compiled mode is off, or the machine has no NVRTC;
  *   - the scene has a point spread;
@@ -322,22 +329,24 @@ NB_API nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const doub
 
 /*
  * bar_x += J^T bar_image: compute the gradients of weighted sums of all pixels
- * (vector-Jacobian products). A row of bar_x gets dL/dx for L = sum of bar_image * image.
+ * (vector-Jacobian products). The weighted sum is L = sum of bar_image * image. The call
+ * adds dL/dx to a row of bar_x.
  *
  *   x          [in]      parameters; NULL: the values of the scene (nparam)
  *   ncot       [in]      number of cotangents, 1 or more
- *   bar_image  [in]      cotangents dL/dimage, float32 or float64. Masked pixels and pixels
- *                        outside the ROI do not count  (ncot arrays, nslow x nfast)
- *   bar_x      [in,out]  the call adds each gradient to a row: fill bar_x with zeros before
- *                        the first call                            (ncot x nparam)
+ *   bar_image  [in]      cotangents dL/dI, float32 or float64. The call ignores masked
+ *                        pixels and pixels outside the ROI  (ncot arrays, nslow x nfast)
+ *   bar_x      [in,out]  one gradient in each row. The call adds to bar_x: fill bar_x with
+ *                        zeros before the first call               (ncot x nparam)
  *
  * Each cotangent takes one pass over the samples, for any number of parameters. Strategy,
- * precision and device are as in nb_jvp(). If a device computes the gradients, bar_image
- * may lie on this device. The arrays must then be dense.
+ * precision and device are as in nb_jvp(). If a device computes the gradients, cotangents
+ * may lie on this device. A cotangent on a device must be dense.
  *
- * Usually NB_STRATEGY_SPOTS adds up the gradient spot by spot. In two cases it works as in
- * nb_jvp() instead: F is interpolated; or solid angle, polarization or capture is computed
- * for every sample (nb_scene.oversample_omega, oversample_polar, oversample_thick).
+ * Usually NB_STRATEGY_SPOTS adds up the gradient spot by spot. In two cases the strategy
+ * works sample by sample, as in nb_jvp(): F is interpolated; or the scene asks for solid
+ * angle, polarization or capture at every sample (nb_scene.oversample_omega,
+ * oversample_polar, oversample_thick).
  *
  * Further errors: NB_ERR_ARGUMENT (no parameter is free, or ncot < 1), NB_ERR_UNSUPPORTED
  * (the scene has NB_QUIRK_CURVED and a curved detector, or a cotangent lies on a device
@@ -347,23 +356,23 @@ NB_API nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const doub
 NB_API nb_status nb_vjp(nb_simulator *sim, const double *x, int ncot,
                         const nb_array *bar_image, double *bar_x);
 
-/* The number of free parameters that are not structure factors F[h,k,l], called ndense; 0
- * for sim = NULL. */
+/* The number of free parameters except structure factors F[h,k,l], called ndense; 0 for
+ * sim = NULL. */
 NB_API size_t nb_simulator_ndense(const nb_simulator *sim);
 
-/* Results of nb_jtj() and nb_loss(). The calls add to each member that is not NULL: fill
- * the members with zeros before the first call. The dense parameters are all free
- * parameters except structure factors F[h,k,l]. They have the order of x.
+/* The results of nb_jtj() and nb_loss(). The calls add to each member that is not NULL:
+ * fill the members with zeros before the first call. The dense parameters are all free
+ * parameters except structure factors F[h,k,l]. The dense parameters have the order of x.
  *
- * Units. W are the weights of the pixels, and r the computed minus the observed photons.
- * The weighted squares W r^2 have the unit photons^2 if W has no unit. A gradient has this
- * unit, divided by the unit of the parameter. An element of J^T W J has this unit, divided
- * by the units of its two parameters. */
+ * Units. W holds the weights of the pixels. r holds the computed minus the observed
+ * photons. If W has no unit, W r^2 has the unit photons^2. The unit of a gradient is the
+ * unit of W r^2, divided by the unit of the parameter. The unit of an element of J^T W J is
+ * the unit of W r^2, divided by the units of the two parameters of the element. */
 typedef struct nb_normal {
-    double *matrix; /* J^T W J of the dense parameters              (ndense x ndense) */
-    double *diagonal; /* diagonal of J^T W J, all parameters                  (nparam) */
+    double *matrix; /* J^T W J for the dense parameters             (ndense x ndense) */
+    double *diagonal; /* the diagonal of J^T W J for all parameters           (nparam) */
     double *coupling; /* J^T W J, dense parameters x structure factors  (ndense x nF) */
-    double *gradient; /* J^T W r, or dL/dx of nb_loss()                       (nparam) */
+    double *gradient; /* J^T W r in nb_jtj(), dL/dx in nb_loss()              (nparam) */
 } nb_normal;
 
 /*
@@ -377,58 +386,62 @@ typedef struct nb_normal {
  *                                                                  (nslow x nfast)
  *   out       [in,out]  the call adds to the members of out that are not NULL
  *
- * The call adds up the matrix tile by tile, and stores no Jacobian. With a point spread it
- * allocates images in double, and frees them at its end: ndense + 4 images of the size of
- * the ROI, and 4 images of the size of the detector. Strategy, precision and device are as
- * in nb_jvp().
+ * The call adds up the matrix tile by tile, and stores no Jacobian. With a point spread the
+ * call allocates images in double, and frees them at its end: ndense + 4 images of the size
+ * of the ROI, and 4 images of the size of the detector. Strategy, precision and device are
+ * as in nb_jvp().
  *
- * A device computes a normal matrix under these conditions. Otherwise the host computes it.
+ * A device computes the normal matrix if all these conditions hold. Otherwise the host
+ * computes the normal matrix.
  *
  *   - At most 32 parameters are free, and all of them are dense.
- *   - default_f is not free, or no reflections are listed.
- *   - The crystal has an orientation for each mosaic domain and phi step. At most 4 free
- *     parameters (8 in float) rotate some of these orientations more than others, or change
- *     their weights. Such parameters are phi0, osc, spindle, mosaic spread and domain
- *     weights. With an anisotropic mosaic spread, cell and misset are such parameters too.
+ *   - default_f is not free, or the scene lists no reflections.
+ *   - At most 4 free parameters (8 in single precision) change the orientations of mosaic
+ *     domains or phi steps by different angles, or change their weights. Such parameters
+ *     are phi0, osc, spindle, mosaic spread and domain weights. With an anisotropic mosaic
+ *     spread, cell and misset are such parameters too.
  *
- * weight and residual may lie on this device. They must then be dense.
+ * weight and residual may lie on the device that computes. An array on a device must be
+ * dense.
  *
- * Further errors: NB_ERR_ARGUMENT (no parameter is free, or residual is NULL and
- * out->gradient is not), NB_ERR_UNSUPPORTED (the scene has NB_QUIRK_CURVED and a curved
- * detector, or an array lies on a device while the host computes). After an error the call
- * has added nothing.
+ * Further errors: NB_ERR_ARGUMENT (no parameter is free, or out->gradient is given without
+ * residual), NB_ERR_UNSUPPORTED (the scene has NB_QUIRK_CURVED and a curved detector, or an
+ * array lies on a device while the host computes). After an error the call has added
+ * nothing.
  */
 NB_API nb_status nb_jtj(nb_simulator *sim, const double *x, const nb_array *weight,
                         const nb_array *residual, nb_normal *out);
 
 /*
- * The loss L of one pixel, and its curvature (in the approximation of Gauss and Newton). I
- * are the computed photons, y the observed photons, and w the weight of the pixel.
+ * The loss L of one pixel, and the curvature of L (in the approximation of Gauss and
+ * Newton). I is the number of computed photons, y the number of observed photons, and w the
+ * weight of the pixel.
  *
  * NB_LOSS_READOUT has the variance v = I/gain + sigma_readout^2. v_y is v at I = y. If y is
- * negative, v_y is v at I = 0 instead. If v_y would be 0, it is 1.
+ * negative, v_y is v at I = 0 instead. If v_y would be 0, v_y is 1 instead.
  *
  * NB_LOSS_POISSON is the negative log-likelihood of a Poisson distribution, minus its value
  * at I = y. NB_LOSS_READOUT is the same for a normal distribution of variance v. Both are
  * half a deviance (McCullagh & Nelder, Generalized Linear Models, 2.3), and 0 at I = y.
- * NB_LOSS_POISSON is never negative for y >= 0; at y = 0 the term y log(y) is 0.
- * NB_LOSS_READOUT is slightly negative near I = y - 1/(2 gain), about -1/(8 v gain^2),
- * because a smaller I also makes log(v) smaller.
+ * NB_LOSS_POISSON is never negative for y >= 0; at y = 0 the term y log(y) is 0. The
+ * minimum of NB_LOSS_READOUT is slightly below 0: about -1/(8 v gain^2), near
+ * I = y - 1/(2 gain).
  *
  * NB_LOSS_HUBER is by Huber (Ann. Math. Statist. 35, 1964, 73), NB_LOSS_CAUCHY by Holland &
- * Welsch (Commun. Statist. A6, 1977, 813). With NB_LOSS_CAUCHY a pixel whose |I - y| is far
- * beyond delta has hardly any slope, so a hot pixel has no effect. The curvature of both
+ * Welsch (Commun. Statist. A6, 1977, 813). With NB_LOSS_CAUCHY a pixel has hardly any slope
+ * if |I - y| is much larger than delta, so a hot pixel has no effect. The curvature of both
  * losses is the weight of reweighted least squares, |slope/(I - y)|. This curvature is
  * positive, even where the second derivative is negative.
  *
- * A pixel with y >= saturation was full: it held at least that many photons. If I is larger
- * than saturation, its loss is 0. Otherwise its loss is the loss for y = saturation.
+ * A pixel with y >= saturation was full: it received at least `saturation` photons. If I is
+ * larger than saturation, the loss of a full pixel is 0. Otherwise its loss is the loss for
+ * y = saturation.
  */
 enum nb_loss_kind {
     NB_LOSS_GAUSS, /* L = w (I - y)^2/2; curvature w */
     NB_LOSS_POISSON, /* L = w (I - y - y log(I/y)); curvature w/I, 0 for I < 1e-270 */
     NB_LOSS_READOUT, /* L = w ((I - y)^2/v + log(v/v_y))/2; curvature w/v */
-    /* L = w (I - y)^2/2 for |I - y| < delta, with curvature w; beyond it
+    /* L = w (I - y)^2/2 if |I - y| < delta, with curvature w; otherwise
      * L = w (delta |I - y| - delta^2/2), with curvature w delta/|I - y| */
     NB_LOSS_HUBER,
     /* L = w delta^2/2 log(1 + t^2), t = (I - y)/delta; curvature w/(1 + t^2) */
@@ -436,30 +449,31 @@ enum nb_loss_kind {
 };
 
 /*
- * A background that nb_loss() fits at every x. nb_loss() adds to the image the background
- * with the smallest loss. The background is not part of x, so the loss is still a function
- * of x alone (variable projection: Golub & Pereyra, SIAM J. Numer. Anal. 10, 1973, 413;
- * docs/theory.md, 15).
+ * The kind of background that nb_loss() fits at every x. nb_loss() adds the background with
+ * the smallest loss to the image. The background has no parameters in x, so the loss is a
+ * function of x alone (variable projection: Golub & Pereyra, SIAM J. Numer. Anal. 10, 1973,
+ * 413; docs/theory.md, 15).
  *
  *   NB_BACKGROUND_PLANES  a plane in each box of nb_detector.box. The plane adds
  *              a + b (f - f0) + c (s - s0) photons to pixel (s, f). (s0, f0) is the middle
  *              of the box: (slow0 + slow1 - 1)/2 and (fast0 + fast1 - 1)/2. If boxes
  *              overlap, a pixel belongs to the first box that holds it
  *
- * Sign. NB_LOSS_POISSON and NB_LOSS_READOUT count photons, so their planes are nowhere
- * negative in the box. If a plane without this limit would be negative in a part of the
- * box, the fitted plane is 0 in a corner, along an edge or everywhere. With all other
- * losses a plane may have any sign.
+ * Sign. With NB_LOSS_POISSON and NB_LOSS_READOUT a plane is nowhere negative in its box,
+ * because a number of photons is not negative. If a plane without this limit would be
+ * negative in a part of the box, the fitted plane is 0 in a corner, along an edge or
+ * everywhere. With all other losses a plane may have any sign.
  *
  * Minima. For NB_LOSS_READOUT the search begins at the plane of least squares, goes
  * downhill and takes the first minimum. The loss is convex, and has no other minimum, if no
- * pixel is saturated and 2 (y + gain sigma_readout^2)^2 > v in all pixels. NB_LOSS_CAUCHY
- * may have several minima. Each of two searches finds a minimum, and nb_loss() takes the
- * lower one. The first search lowers delta step by step, from the spread of the data. The
- * second search begins at the plane of NB_LOSS_HUBER.
+ * pixel is full and 2 (y + gain sigma_readout^2)^2 > v in all pixels. NB_LOSS_CAUCHY may
+ * have several minima. So nb_loss() searches twice, and takes the lower of the two minima
+ * that it finds. The first search lowers delta step by step, from the spread of the data.
+ * The second search begins at the plane of NB_LOSS_HUBER.
  *
  * Pixels. The fit of a plane does not use masked pixels, pixels outside the ROI and pixels
- * of weight 0. If the used pixels do not determine a term of the plane, the term is 0:
+ * of weight 0. Some sets of used pixels do not determine all of a, b and c. nb_loss() then
+ * sets the undetermined terms to 0:
  *
  *   used pixels             terms that are 0
  *   none                    a, b and c
@@ -468,8 +482,8 @@ enum nb_loss_kind {
  *   all in one row          c
  *   all on a slanted line   c
  *
- * Saturated pixels have no effect on b and c. If all pixels are saturated, a is so large
- * that the loss of the box is 0.
+ * Full pixels have no effect on b and c. If all pixels are full, a is so large that the
+ * loss of the box is 0.
  */
 enum nb_background_kind { NB_BACKGROUND_PLANES = 1 };
 
@@ -477,10 +491,10 @@ typedef struct nb_target {
     int kind; /* enum nb_loss_kind */
     const nb_array *observed; /* photons, float32 or float64         (nslow x nfast) */
     const nb_array *weight; /* w, float32 or float64; NULL: 1        (nslow x nfast) */
-    double sigma_readout; /* standard deviation of the read-out noise, photons */
-    double gain; /* gain in the variance of NB_LOSS_READOUT; 0 means 1 */
-    double delta; /* photons: limit of NB_LOSS_HUBER, width of NB_LOSS_CAUCHY; 0 means 1 */
-    double saturation; /* photons of a full pixel; 0: no pixel is full */
+    double sigma_readout; /* the standard deviation of the read-out noise, photons */
+    double gain; /* the gain in the variance of NB_LOSS_READOUT; 0 means 1 */
+    double delta; /* photons, for NB_LOSS_HUBER and NB_LOSS_CAUCHY; 0 means 1 */
+    double saturation; /* a pixel with at least so many photons is full; 0: none is full */
     int background; /* NB_BACKGROUND_PLANES; 0: no background */
 } nb_target;
 
@@ -491,16 +505,15 @@ typedef struct nb_target {
  *   x       [in]      parameters; NULL: the values of the scene    (nparam)
  *   target  [in]      the observed photons and the loss
  *   value   [out]     the loss
- *   out     [in,out]  NULL: compute only the value. Otherwise the call adds to the members
- *                     of out that are not NULL: dL/dx to gradient; J^T W J to matrix,
- *                     diagonal and coupling. W is the curvature of L, which is never
- *                     negative
+ *   out     [in,out]  NULL: compute only the value. Otherwise the call adds dL/dx to
+ *                     out->gradient, and J^T W J to matrix, diagonal and coupling, unless
+ *                     the member is NULL. W is the curvature of L, which is never negative
  *
  * Value and gradient together take one pass over the samples. NB_STRATEGY_SPOTS takes two
  * passes: one for the image and one for the gradient. A device computes gradients as in
- * nb_vjp(), and normal matrices as in nb_jtj(). If you request only the value, a device
- * computes it if it computes the images of the scene. observed and weight may lie on this
- * device. They must then be dense.
+ * nb_vjp(), normal matrices as in nb_jtj(), and a value without gradient and matrix as in
+ * nb_forward(). observed and weight may lie on the device that computes. An array on a
+ * device must be dense.
  *
  * Planes. With planes P of background, L(x) is the smallest loss of I(x) + P. The gradient
  * is taken at fixed planes. Let J_P be the derivatives of the pixels with respect to the
@@ -508,27 +521,27 @@ typedef struct nb_target {
  *
  *   J^T W J - J^T W J_P (J_P^T W J_P)^-1 J_P^T W J
  *
- * Its inverse gives the errors of x if the planes are free too. Where a plane is 0, J_P has
- * only changes that keep the plane at 0.
+ * The inverse of this matrix gives the errors of x if the planes are free too. A plane may
+ * be 0 in a corner or along an edge of its box, because it must not be negative. J_P then
+ * holds only those changes of the plane that keep it 0 there.
  *
- * With planes the call first computes the image. So NB_STRATEGY_SPOTS makes one pass more
- * for a matrix. NB_STRATEGY_LANES makes one pass more for a gradient or a matrix.
+ * With planes the call first computes the image. So a matrix takes one more pass with
+ * NB_STRATEGY_SPOTS. A gradient or a matrix takes one more pass with NB_STRATEGY_LANES.
  *
  * Errors that differ from the common errors:
  *   NB_ERR_ARGUMENT     target, observed or value is NULL; the kind or the background is
  *                       unknown; sigma_readout, gain, delta or saturation is negative; an
- *                       observed photon number or an x is NaN; or `out` is given and no
- *                       parameter is free.
+ *                       observed number of photons or an element of x is NaN; or `out` is
+ *                       given and no parameter is free.
  *                       For planes: there are no boxes; a weight is negative;
  *                       NB_LOSS_READOUT has no sigma_readout; or an observed number is
  *                       negative with NB_LOSS_POISSON.
  *   NB_ERR_UNSUPPORTED  `out` is given, and the scene has NB_QUIRK_CURVED and a curved
  *                       detector; or an array lies on a device while the host computes.
  *   NB_ERR_DOMAIN       x is outside its bounds; x makes the cell flat or the scene
- *                       impossible; or the loss is infinite, because NB_LOSS_POISSON
- *                       expects no photons in a pixel that has observed some, or because a
- *                       pixel has no variance. *value is then INFINITY, so that a line
- *                       search can take a shorter step.
+ *                       impossible; I is 0 in a pixel with y > 0 (NB_LOSS_POISSON); or a
+ *                       pixel has the variance 0 (NB_LOSS_READOUT). *value is then
+ *                       INFINITY, so that a line search can take a shorter step.
  * After an error the call has added nothing.
  */
 NB_API nb_status nb_loss(nb_simulator *sim, const double *x, const nb_target *target,
@@ -549,28 +562,27 @@ NB_API nb_status nb_planes(nb_simulator *sim, const double *x, const nb_target *
                            double *planes);
 
 /*
- * Let a simulator work on its CUDA device in a stream of the caller. A call first waits for
- * the work that you queued in the stream before the call. Work that you queue after the
- * call sees the results of the call. A call still returns only when its results are
- * complete.
+ * Let a simulator work on its CUDA device in your stream. Each call then waits for the work
+ * that you queued in the stream before the call. Work that you queue after the call sees
+ * the results of the call. A call still returns only when its results are complete.
  *
  *   cuda_stream  [in]  a CUstream (cudaStream_t) of the device's primary context, which is
  *                      the context of the CUDA runtime; or a default stream of this
  *                      context: NB_STREAM_LEGACY or NB_STREAM_PER_THREAD. NULL: a stream of
- *                      the library, which does not wait for other streams. The library also
- *                      uses this stream if you never call this function
+ *                      nanobrag, which does not wait for other streams. A simulator also
+ *                      uses the stream of nanobrag if you never call this function
  *
  * PyTorch and other libraries write the legacy default stream as 0. For example,
- * torch.cuda.current_stream().cuda_stream is 0 unless you chose another stream. Here 0 is
- * NULL, and NULL is the stream of the library. This stream does not wait for the work of
- * PyTorch. So pass NB_STREAM_LEGACY in place of 0.
+ * torch.cuda.current_stream().cuda_stream is 0 unless you chose another stream. In this
+ * function 0 is NULL: the stream of nanobrag, which does not wait for the work of PyTorch.
+ * So pass NB_STREAM_LEGACY in place of 0.
  *
- * JAX gives a stream to each custom call. Pass this stream on unchanged.
+ * JAX gives a stream to each custom call. Pass this stream without a change.
  *
- * Keep the stream alive while the simulator uses it. The function refuses a stream that is
- * being captured into a graph. If a capture begins later, each later call refuses the
- * stream, because a call has to wait for its results. A simulator that computes on the host
- * accepts any stream, and does not use it.
+ * Keep the stream alive while the simulator uses it. The function refuses a stream that a
+ * CUDA graph is capturing, because a call has to wait for its results. If the capture
+ * begins later, each later call refuses the stream. A simulator that computes on the host
+ * accepts any stream, and does not use the stream.
  *
  * Errors: NB_ERR_ARGUMENT (sim is NULL, or the stream belongs to another context or is
  * being captured; the previous stream then stays in use), NB_ERR_DEVICE.

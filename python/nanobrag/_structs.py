@@ -267,9 +267,9 @@ class Smooth(IntFlag):
 
 
 class Precision(IntEnum):
-    """Precision of the loops over pixels. All other arithmetic is in double. In single precision a
-    tile (32 x 8 pixels) keeps the Miller indices of its middle in double. So only the change of
-    the indices across the tile is rounded (docs/theory.md, 13)."""
+    """The precision of the loops over pixels. All other arithmetic is in double. In single
+    precision each tile (32 x 8 pixels) stores the Miller indices at its middle in double.
+    Single precision rounds only the change of the indices across the tile (docs/theory.md, 13)."""
 
     DOUBLE = 0
     SINGLE = 1
@@ -277,35 +277,35 @@ class Precision(IntEnum):
 
 class Strategy(IntEnum):
     """How a simulator adds up the samples of a pixel (docs/theory.md, 13). A sample is one sub-
-    pixel with one sensor layer, source, phi step and mosaic domain."""
+    pixel with one sensor layer, one source, one phi step and one mosaic domain."""
 
     AUTO = 0
-    """NB_STRATEGY_SPOTS under three conditions: the crystal is gauss, gauss_star or tophat; its spots fill less than a third of reciprocal space; and the estimated cost is lower than with NB_STRATEGY_LANES. Otherwise NB_STRATEGY_LANES. An x with too many reflections to list also gets NB_STRATEGY_LANES"""
+    """chooses NB_STRATEGY_SPOTS under three conditions: the shape of the mosaic blocks is gauss, gauss_star or tophat; the spots fill less than a third of reciprocal space; and the estimated cost is lower than with NB_STRATEGY_LANES. Otherwise it chooses NB_STRATEGY_LANES. A call also uses NB_STRATEGY_LANES if the list of reflections at its x would be too long"""
     REFERENCE = 1
-    """one pixel after the other, in double; tests compare the other strategies with it"""
+    """adds up all samples, one pixel after the other, in double. Tests compare the other strategies with this strategy"""
     LANES = 2
-    """all samples; SIMD instructions compute several pixels at once"""
+    """adds up all samples. SIMD instructions compute several pixels at once"""
     SPOTS = 3
-    """only samples near a reflection; all other samples together change a pixel by less than the tolerance"""
+    """adds up only samples near a reflection. All omitted samples together change a pixel by less than the tolerance"""
 
 
 class LossKind(IntEnum):
-    """The loss L of one pixel, and its curvature (in the approximation of Gauss and Newton). I are
-    the computed photons, y the observed photons, and w the weight of the pixel. NB_LOSS_READOUT
-    has the variance v = I/gain + sigma_readout^2. v_y is v at I = y. If y is negative, v_y is v
-    at I = 0 instead. If v_y would be 0, it is 1. NB_LOSS_POISSON is the negative log-likelihood
-    of a Poisson distribution, minus its value at I = y. NB_LOSS_READOUT is the same for a
-    normal distribution of variance v. Both are half a deviance (McCullagh & Nelder, Generalized
-    Linear Models, 2.3), and 0 at I = y. NB_LOSS_POISSON is never negative for y >= 0; at y = 0
-    the term y log(y) is 0. NB_LOSS_READOUT is slightly negative near I = y - 1/(2 gain), about
-    -1/(8 v gain^2), because a smaller I also makes log(v) smaller. NB_LOSS_HUBER is by Huber
-    (Ann. Math. Statist. 35, 1964, 73), NB_LOSS_CAUCHY by Holland & Welsch (Commun. Statist. A6,
-    1977, 813). With NB_LOSS_CAUCHY a pixel whose |I - y| is far beyond delta has hardly any
-    slope, so a hot pixel has no effect. The curvature of both losses is the weight of
-    reweighted least squares, |slope/(I - y)|. This curvature is positive, even where the second
-    derivative is negative. A pixel with y >= saturation was full: it held at least that many
-    photons. If I is larger than saturation, its loss is 0. Otherwise its loss is the loss for y
-    = saturation."""
+    """The loss L of one pixel, and the curvature of L (in the approximation of Gauss and Newton).
+    I is the number of computed photons, y the number of observed photons, and w the weight of
+    the pixel. NB_LOSS_READOUT has the variance v = I/gain + sigma_readout^2. v_y is v at I = y.
+    If y is negative, v_y is v at I = 0 instead. If v_y would be 0, v_y is 1 instead.
+    NB_LOSS_POISSON is the negative log-likelihood of a Poisson distribution, minus its value at
+    I = y. NB_LOSS_READOUT is the same for a normal distribution of variance v. Both are half a
+    deviance (McCullagh & Nelder, Generalized Linear Models, 2.3), and 0 at I = y.
+    NB_LOSS_POISSON is never negative for y >= 0; at y = 0 the term y log(y) is 0. The minimum
+    of NB_LOSS_READOUT is slightly below 0: about -1/(8 v gain^2), near I = y - 1/(2 gain).
+    NB_LOSS_HUBER is by Huber (Ann. Math. Statist. 35, 1964, 73), NB_LOSS_CAUCHY by Holland &
+    Welsch (Commun. Statist. A6, 1977, 813). With NB_LOSS_CAUCHY a pixel has hardly any slope if
+    |I - y| is much larger than delta, so a hot pixel has no effect. The curvature of both
+    losses is the weight of reweighted least squares, |slope/(I - y)|. This curvature is
+    positive, even where the second derivative is negative. A pixel with y >= saturation was
+    full: it received at least `saturation` photons. If I is larger than saturation, the loss of
+    a full pixel is 0. Otherwise its loss is the loss for y = saturation."""
 
     GAUSS = 0
     """L = w (I - y)^2/2; curvature w"""
@@ -314,32 +314,33 @@ class LossKind(IntEnum):
     READOUT = 2
     """L = w ((I - y)^2/v + log(v/v_y))/2; curvature w/v"""
     HUBER = 3
-    """L = w (I - y)^2/2 for |I - y| < delta, with curvature w; beyond it L = w (delta |I - y| - delta^2/2), with curvature w delta/|I - y|"""
+    """L = w (I - y)^2/2 if |I - y| < delta, with curvature w; otherwise L = w (delta |I - y| - delta^2/2), with curvature w delta/|I - y|"""
     CAUCHY = 4
     """L = w delta^2/2 log(1 + t^2), t = (I - y)/delta; curvature w/(1 + t^2)"""
 
 
 class BackgroundKind(IntEnum):
-    """A background that nb_loss() fits at every x. nb_loss() adds to the image the background with
-    the smallest loss. The background is not part of x, so the loss is still a function of x
-    alone (variable projection: Golub & Pereyra, SIAM J. Numer. Anal. 10, 1973, 413;
-    docs/theory.md, 15). NB_BACKGROUND_PLANES a plane in each box of nb_detector.box. The plane
-    adds a + b (f - f0) + c (s - s0) photons to pixel (s, f). (s0, f0) is the middle of the box:
-    (slow0 + slow1 - 1)/2 and (fast0 + fast1 - 1)/2. If boxes overlap, a pixel belongs to the
-    first box that holds it Sign. NB_LOSS_POISSON and NB_LOSS_READOUT count photons, so their
-    planes are nowhere negative in the box. If a plane without this limit would be negative in a
-    part of the box, the fitted plane is 0 in a corner, along an edge or everywhere. With all
-    other losses a plane may have any sign. Minima. For NB_LOSS_READOUT the search begins at the
-    plane of least squares, goes downhill and takes the first minimum. The loss is convex, and
-    has no other minimum, if no pixel is saturated and 2 (y + gain sigma_readout^2)^2 > v in all
-    pixels. NB_LOSS_CAUCHY may have several minima. Each of two searches finds a minimum, and
-    nb_loss() takes the lower one. The first search lowers delta step by step, from the spread
-    of the data. The second search begins at the plane of NB_LOSS_HUBER. Pixels. The fit of a
-    plane does not use masked pixels, pixels outside the ROI and pixels of weight 0. If the used
-    pixels do not determine a term of the plane, the term is 0: used pixels terms that are 0
-    none a, b and c one b and c all in one column b all in one row c all on a slanted line c
-    Saturated pixels have no effect on b and c. If all pixels are saturated, a is so large that
-    the loss of the box is 0."""
+    """The kind of background that nb_loss() fits at every x. nb_loss() adds the background with
+    the smallest loss to the image. The background has no parameters in x, so the loss is a
+    function of x alone (variable projection: Golub & Pereyra, SIAM J. Numer. Anal. 10, 1973,
+    413; docs/theory.md, 15). NB_BACKGROUND_PLANES a plane in each box of nb_detector.box. The
+    plane adds a + b (f - f0) + c (s - s0) photons to pixel (s, f). (s0, f0) is the middle of
+    the box: (slow0 + slow1 - 1)/2 and (fast0 + fast1 - 1)/2. If boxes overlap, a pixel belongs
+    to the first box that holds it Sign. With NB_LOSS_POISSON and NB_LOSS_READOUT a plane is
+    nowhere negative in its box, because a number of photons is not negative. If a plane without
+    this limit would be negative in a part of the box, the fitted plane is 0 in a corner, along
+    an edge or everywhere. With all other losses a plane may have any sign. Minima. For
+    NB_LOSS_READOUT the search begins at the plane of least squares, goes downhill and takes the
+    first minimum. The loss is convex, and has no other minimum, if no pixel is full and 2 (y +
+    gain sigma_readout^2)^2 > v in all pixels. NB_LOSS_CAUCHY may have several minima. So
+    nb_loss() searches twice, and takes the lower of the two minima that it finds. The first
+    search lowers delta step by step, from the spread of the data. The second search begins at
+    the plane of NB_LOSS_HUBER. Pixels. The fit of a plane does not use masked pixels, pixels
+    outside the ROI and pixels of weight 0. Some sets of used pixels do not determine all of a,
+    b and c. nb_loss() then sets the undetermined terms to 0: used pixels terms that are 0 none
+    a, b and c one b and c all in one column b all in one row c all on a slanted line c Full
+    pixels have no effect on b and c. If all pixels are full, a is so large that the loss of the
+    box is 0."""
 
     PLANES = 1
 
@@ -1096,12 +1097,12 @@ class SceneMembers(Struct):
 
 @dataclass(eq=False, kw_only=True, repr=False)
 class Options(Struct):
-    """The bits of an image depend on precision, strategy, tolerance, instruction set and device.
-    They do not depend on the number of threads. ROI and mask also change the bits: the
-    tolerance is relative to the brightest rendered pixel, and ROI and mask decide which pixel
-    this is. They also decide which strategy NB_STRATEGY_AUTO chooses. Let M be the largest
-    number of photons that the crystal can scatter into a pixel. NB_STRATEGY_SPOTS gives 0 for a
-    pixel below 1e-300 M.
+    """The bits of an image depend on precision, strategy, tolerance, instruction set and device,
+    but not on the number of threads. ROI and mask also change the bits: ROI and mask decide
+    which pixel is the brightest rendered pixel, and the tolerance is relative to this pixel.
+    ROI and mask also decide which strategy NB_STRATEGY_AUTO chooses. Let M be the largest
+    number of photons that the crystal can scatter into a pixel. NB_STRATEGY_SPOTS gives 0 for
+    each pixel with fewer than 1e-300 M photons.
 
     Attributes:
         precision:
@@ -1109,11 +1110,12 @@ class Options(Struct):
         strategy:
             enum nb_strategy
         tolerance:
-            Allowed error of a pixel, as a fraction of the brightest rendered pixel before the
-            point spread. 0 means 1e-10, and 1e-5 in single precision. Pixels outside the ROI
-            and masked pixels may have larger errors. NB_STRATEGY_SPOTS drops samples up to this
-            error. If single precision would exceed this error in a tile, the tile is divided.
-            If a part of the tile would still exceed the error, the part is computed in double.
+            The allowed error of a pixel, as a fraction of the brightest rendered pixel before
+            the point spread. 0 means 1e-10 in double, and 1e-5 in single precision. Pixels
+            outside the ROI and masked pixels may have larger errors. NB_STRATEGY_SPOTS omits
+            samples up to this error. In single precision, the simulator divides a tile into
+            parts if the error of the tile would be larger. If the error of a part would still
+            be larger, the simulator computes the part in double.
     """
 
     _c = "nb_options"
@@ -1134,13 +1136,13 @@ class Target(Struct):
         weight:
             w, float32 or float64; NULL: 1 [nslow x nfast]
         sigma_readout:
-            standard deviation of the read-out noise, photons
+            the standard deviation of the read-out noise, photons
         gain:
-            gain in the variance of NB_LOSS_READOUT; 0 means 1
+            the gain in the variance of NB_LOSS_READOUT; 0 means 1
         delta:
-            photons: limit of NB_LOSS_HUBER, width of NB_LOSS_CAUCHY; 0 means 1
+            photons, for NB_LOSS_HUBER and NB_LOSS_CAUCHY; 0 means 1
         saturation:
-            photons of a full pixel; 0: no pixel is full
+            a pixel with at least so many photons is full; 0: none is full
         background:
             NB_BACKGROUND_PLANES; 0: no background
     """

@@ -2,7 +2,7 @@
  * normal.h - the normal matrix J^T W J of an image, summed from its Jacobian
  * tile by tile.
  *
- * SPDX-value of the objectiveicense-Identifier: MIT
+ * SPDX-License-Identifier: MIT
  */
 #ifndef NB_KERNELS_DERIVATIVES_NORMAL_H
 #define NB_KERNELS_DERIVATIVES_NORMAL_H
