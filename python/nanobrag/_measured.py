@@ -96,7 +96,9 @@ def read_image(path: Path, frame: int = 0) -> MeasuredImage:
 
 
 def image_kind(path: Path) -> str | None:
-    """The kind of a file by its first bytes: SMV, CBF, HDF5, gzip or bzip2, or PNG and TIFF,
-    which are not read; None: another, or it cannot be read."""
+    """The format of a file by its first bytes: SMV, CBF, HDF5, gzip or bzip2; PNG and TIFF are not read.
+
+    None: another format, or the file cannot be read.
+    """
     found = lib.nb_image_kind(path_of(path))
     return ffi.string(found).decode() if found else None
