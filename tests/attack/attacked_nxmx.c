@@ -65,3 +65,14 @@ nb_status attacked_nxmx_counted(void)
         status = nb_nxmx_count(attacked_nxmx.ctx, in_folder("a.nxs"), &n, NULL);
     return stated(status);
 }
+
+nb_status attacked_nxmx_read(void)
+{
+    nb_measured *image = NULL;
+    nb_status status = write_one();
+
+    if (status == NB_OK)
+        status = nb_image_read(attacked_nxmx.ctx, in_folder("a.nxs"), 0, &image);
+    nb_measured_free(image);
+    return stated(status);
+}

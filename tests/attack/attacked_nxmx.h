@@ -19,5 +19,6 @@ nb_status attacked_nxmx_written(void);
 nb_status attacked_nxmx_master(void);
 nb_status attacked_nxmx_checked(void);
 nb_status attacked_nxmx_counted(void);
+nb_status attacked_nxmx_read(void);
 
 #endif

@@ -441,6 +441,7 @@ static const struct call {
              {"nb_nxmx_append_file", attacked_nxmx_master, 1},
              {"nb_nxmx_check", attacked_nxmx_checked, 1},
              {"nb_nxmx_count", attacked_nxmx_counted, 1},
+             {"nb_image_read, NXmx", attacked_nxmx_read, 1},
              {"nb_cbf_check", attacked_cbf_checked, 1},
              {"nb_cbf_write", attacked_cbf_written, 1},
              {"nb_statistics_get", statistics, 1},

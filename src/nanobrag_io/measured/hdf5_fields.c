@@ -151,7 +151,7 @@ size_t fields_list(const struct fields *in, const char *path, enum fields_kind k
     *out = NULL;
     if (n >= 1 && n <= NUMBERS_MOST
         && (rank < 2 || size[0] == 1 || size[0] == (hsize_t)in->frames))
-        *out = malloc((size_t)n * sizeof **out);
+        *out = malloc((size_t)n * sizeof **out), *in->no_memory |= !*out;
     if (*out) done = read_numbers(data, rank, row, n, *out);
     if (data >= 0) (void)hdf5.H5Dclose(data);
     if (done) {

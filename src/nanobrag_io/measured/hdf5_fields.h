@@ -17,6 +17,7 @@ enum { FIELDS_PATH = 512, FIELDS_TEXT = 256 };
 struct fields {
     hid_t file;
     int64_t frame, frames; /* frames: of the whole file */
+    int *no_memory; /* becomes 1 if a list finds no memory */
 };
 
 /* What a number measures: plain, or in mm, A, degree or s. */

@@ -30,6 +30,7 @@ struct reading {
     nb_context *ctx;
     const char *name;
     struct fields in;
+    int no_memory;
     struct hdf5_tree tree; /* for HDF5's reason of a failure */
     char detector[FIELDS_PATH];
     /* the dataset that holds the frame, and its axes */
@@ -403,18 +404,20 @@ static nb_status read_frame(struct reading *r, nb_measured **out)
     read_rotation(r, *out);
     NB_TRY(read_mask(r, *out));
     underload = first_number(r, r->detector, underloads, FIELDS_PLAIN);
+    if (r->no_memory) return fail_memory(r->ctx, r->name);
     return isnan(underload) ? NB_OK : measured_mask(r->ctx, r->name, *out, underload, 0);
 }
 
 nb_status nxmx_read(nb_context *ctx, const char *path, int64_t frame, nb_measured **out)
 {
-    struct reading r = {.ctx = ctx, .name = path, .in = {-1, frame, 0}};
+    struct reading r = {.ctx = ctx, .name = path, .in = {-1, frame, 0, NULL}};
     struct hdf5_turn turn;
     char why[HDF5_WHY];
     nb_status status;
 
     if (!hdf5_library_open(why))
         return fail(ctx, NB_ERR_UNSUPPORTED, "%s: HDF5 cannot be read: %s", path, why);
+    r.in.no_memory = &r.no_memory;
     hdf5_turn_begin(&turn);
     r.in.file = hdf5_checked(&r.tree, hdf5.H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT));
     status = r.in.file >= 0
