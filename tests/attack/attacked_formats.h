@@ -15,7 +15,6 @@ extern struct attacked_formats {
 } attacked_formats;
 
 nb_status attacked_image_read(void);
-nb_status attacked_compressed_read(void);
 nb_status attacked_refl_read(void);
 nb_status attacked_refl_created(void);
 nb_status attacked_refl_set(void);

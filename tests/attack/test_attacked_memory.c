@@ -479,7 +479,6 @@ static const struct call {
              {"nb_structure_jvp", model_along, 0},
              {"nb_mtz_write", write_mtz, 0},
              {"nb_image_read", attacked_image_read, 0},
-             {"nb_image_read, compressed", attacked_compressed_read, 0},
              {"nb_reflections_read", attacked_refl_read, 0},
              {"nb_reflections_create", attacked_refl_created, 0},
              {"nb_reflections_set", attacked_refl_set, 0},
