@@ -253,6 +253,64 @@ static int adjoint_memory(void)
     return TAP_PASS;
 }
 
+/* The Jacobian of a continuous crystal whose sources are lines of a spectrum, once with the
+ * n-th allocation refused. Returns 1 when there were that many. The call fails, or its
+ * result is the same. */
+static int refuse_in_spectrum(long n, int *refusals, int *wrong)
+{
+    const nb_options spots = {NB_PRECISION_DOUBLE, NB_STRATEGY_SPOTS, 0};
+    static const double dx[2] = {1, 0.1};
+    static double change[PIXELS], expected[PIXELS];
+    nb_array to = nb_array_f64(change, NSLOW, NFAST);
+    nb_array again = nb_array_f64(expected, NSLOW, NFAST);
+    nb_context *ctx = renders_context(1);
+    nb_scene scene = scenes_base();
+    const char *message = nb_context_message(ctx);
+    nb_source lines[40];
+    nb_simulator *sim;
+    nb_status status;
+    long made;
+
+    for (int i = 0; i < 40; i++)
+        lines[i] = (nb_source){{1, 0, 0}, 1.1 * (1 + 2e-3 * (i - 19.7)), 1 + i % 3};
+    scene.beam.source = lines;
+    scene.beam.nsource = 40;
+    scene.crystal.mosaic_model = NB_MOSAIC_GAUSS;
+    scene.crystal.shape = NB_SHAPE_GAUSS;
+    scene.crystal.ndomains = scene.crystal.mosaic_seed = 0;
+    scene.scan.osc = scene.scan.nphi = 0;
+    for (int i = 0; i < 3; i++) scene.crystal.ncells[i] = 60;
+    memcpy(scene.detector.roi, (int[]){10, 20, 10, 20}, sizeof scene.detector.roi);
+    if (nb_simulator_create(ctx, &scene, "source_wavelength[1] cell_a", &spots, &sim)
+        != NB_OK)
+        abort();
+    made = allocations_made();
+    allocations_refuse(n);
+    status = nb_jvp(sim, NULL, 1, dx, &to);
+    allocations_refuse(0);
+    made = allocations_made() - made;
+    *refusals += status == NB_ERR_MEMORY;
+    *wrong += status != NB_OK && (status != NB_ERR_MEMORY || !strstr(message, "memory"));
+    *wrong += nb_jvp(sim, NULL, 1, dx, &again) != NB_OK;
+    *wrong += status == NB_OK && memcmp(change, expected, sizeof change) != 0;
+    nb_simulator_free(sim);
+    nb_context_free(ctx);
+    return status != NB_OK || made >= n;
+}
+
+static int spectrum_memory(void)
+{
+    int refusals = 0, wrong = 0;
+    long n = 1;
+
+    if (!allocations_counted()) return tap_skip("malloc cannot be refused here");
+    while (n < 1000 && refuse_in_spectrum(n, &refusals, &wrong)) n++;
+    tap_check(n < 1000 && wrong == 0 && refusals > 10 && refusals == n - 1,
+              "%ld allocations, %d refusals fail the call, %d wrong answers", n - 1,
+              refusals, wrong);
+    return TAP_PASS;
+}
+
 static int hkl_memory_refused(void)
 {
     static const int indices[6] = {1, 2, 3, 2, 2, 3};
@@ -281,7 +339,7 @@ int main(int argc, char **argv)
     static const struct tap_case cases[] = {
         {"no_allocation", no_allocation},   {"first_calls_alone", first_calls_alone},
         {"memory_refused", memory_refused}, {"hkl_memory_refused", hkl_memory_refused},
-        {"adjoint_memory", adjoint_memory},
+        {"adjoint_memory", adjoint_memory}, {"spectrum_memory", spectrum_memory},
     };
 
     return tap_main(argc, argv, cases, COUNT(cases));

@@ -21,7 +21,7 @@
 
 /* A file is named NAME + ending. While it is written, ".", two numbers and ".tmp" follow.
  * Files that a killed process left unfinished are removed after STALE_S seconds. */
-enum { UNFINISHED_NAME = STORE_NAME + 64, STALE_S = 600, NAP_MS = 2, ATTEMPTS = 100 };
+enum { UNFINISHED_NAME = STORE_NAME + 64, STALE_S = 600, ATTEMPTS = 100 };
 
 static const char unfinished[] = ".tmp";
 

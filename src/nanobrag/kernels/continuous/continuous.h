@@ -55,6 +55,7 @@ struct continuous_work {
     unsigned *first, *of_tile;
     size_t nchanges;
     struct profile_change *change; /* the derivatives of spots that rows.h computes */
+    int no_memory; /* continuous_rows.no_memory points to it */
 };
 
 void continuous_free(struct continuous_work *work);

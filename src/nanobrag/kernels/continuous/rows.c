@@ -1,4 +1,5 @@
-/* rows.c - the rows of a tile's Jacobian from its spots, for a continuous crystal.
+/* rows.c - the derivatives of a tile's pixels (rows of the Jacobian) from the spots of a
+ * continuous crystal.
  * SPDX-License-Identifier: MIT */
 #include "kernels/continuous/rows.h"
 
@@ -30,14 +31,18 @@ static int lines_change(const struct beam_group *g, const struct phys_frame_tang
     return any;
 }
 
-/* Returns how many numbers the row of a spot's spectrum has; 0 without a spectrum. */
-static size_t row_numbers(const struct continuous_work *work, const struct listed_spot *s,
-                          struct spectrum_row *row)
+/* Counts the numbers in a spot's row of the spectrum, 0 without a spectrum. Returns 0 if
+ * there is no memory. */
+static int row_numbers(const struct continuous_work *work, const struct listed_spot *s,
+                       struct spectrum_row *row, size_t *n)
 {
     struct profile profile;
 
-    if (s->name.along != ALONG_ENERGY || !spot_profile(work, s, row, &profile)) return 0;
-    return SPECTRUM_NUMBERS * (size_t)row->n;
+    *n = 0;
+    if (s->name.along != ALONG_ENERGY) return 1;
+    if (!spot_profile(work, s, row, &profile)) return 0;
+    *n = SPECTRUM_NUMBERS * (size_t)row->n;
+    return 1;
 }
 
 /* Returns the relative change of the factors that multiply a whole spot. */
@@ -151,38 +156,43 @@ static void change_spot(struct changing *c, struct profile_change *to)
     if (c->n > 0) change_polynomials(c, to);
 }
 
-/* Finds the changes of the row of a spectrum along a tangent; returns 0 if there is no
- * memory. */
+/* Finds the change of a spot's row of the spectrum along a tangent. Returns 0 if there is
+ * no memory. */
 static int change_lines(const struct continuous_work *work, const struct listed_spot *spot,
                         const struct phys_frame_tangent *dot, double *grid)
 {
     const struct beam_group *g = work->view.group + spot->name.group;
-    double *e = malloc(2 * (size_t)g->n * sizeof *e), *w = e + g->n;
+    double *e = malloc(2 * (size_t)g->n * sizeof *e), *w;
 
-    for (int i = 0; i < g->n && e; i++) {
+    if (!e) return 0;
+    w = e + g->n;
+    for (int i = 0; i < g->n; i++) {
         e[i] = dot->source[g->first + i].inverse_wavelength
                / work->view.frame->source[g->first + i].inverse_wavelength;
         w[i] = dot->source[g->first + i].weight;
     }
-    if (e)
-        spectrum_row_change(work->spectrum + spot->name.group, spot->variance, e, w, grid);
+    spectrum_row_change(work->spectrum + spot->name.group, spot->variance, e, w, grid);
     free(e);
-    return e != NULL;
+    return 1;
 }
 
-/* Finds all changes of a spot along the tangents of its panel. */
-static void change_all_of(struct changing *c, struct profile_change *to, double *grid)
+/* Finds all changes of a spot along the tangents of its panel. Returns 0 if there is no
+ * memory. */
+static int change_all_of(struct changing *c, struct profile_change *to, double *grid)
 {
     const struct continuous_work *work = c->all->rows->work;
     const struct tangents *along = c->all->of_panel[c->spot->name.panel];
     const struct beam_group *g = work->view.group + c->spot->name.group;
     const int mosaic = c->spot->name.mosaic, dark = spot_share(&work->view, c->spot) == 0;
     struct spectrum_row row = {0};
-    const size_t numbers = grid ? row_numbers(work, c->spot, &row) : 0;
+    size_t numbers = 0;
+    int good = !grid || row_numbers(work, c->spot, &row, &numbers);
 
+    spectrum_row_free(&row);
+    if (!good) return 0;
     memset(to, 0, sizeof *to * (size_t)along->n);
     if (!dark) change_spot(c, to);
-    for (int d = 0; d < along->n; d++, to++) {
+    for (int d = 0; d < along->n && good; d++, to++) {
         const struct phys_frame_tangent *dot = along->dot + d;
         const struct crystal_change *crystal = crystal_along(c->all, c->spot, d);
 
@@ -192,55 +202,61 @@ static void change_all_of(struct changing *c, struct profile_change *to, double 
             to->c[SPOT_L] += change_of_scale(&work->view, c->spot, dot, crystal);
             to->half = dot->broad.half_range;
             if (numbers > 0 && lines_change(g, dot)) {
-                if (change_lines(work, c->spot, dot, grid)) to->grid = grid;
+                good = change_lines(work, c->spot, dot, grid);
+                to->grid = grid;
                 grid += numbers;
             }
         }
         to->none = !to->grid && to->half == 0 && !any_number(to->c, sizeof to->c);
     }
-    spectrum_row_free(&row);
+    return good;
 }
 
 /* Finds where in the memory `grid` the changes of each spot's spectrum begin, first[spot].
- * Returns how many numbers all changes take. */
-static size_t find_grids(const struct all_changes *a, size_t *first)
+ * *total becomes the length of that memory. Returns 0 if there is no memory. */
+static int find_grids(const struct all_changes *a, size_t *first, size_t *total)
 {
     const struct continuous_work *work = a->rows->work;
     struct spectrum_row row = {0};
-    size_t total = 0;
+    int good = 1;
 
-    for (size_t s = 0; s < work->table.n; s++) {
+    *total = 0;
+    for (size_t s = 0; s < work->table.n && good; s++) {
         const struct listed_spot *spot = work->table.spot + s;
         const struct tangents *along = a->of_panel[spot->name.panel];
-        size_t changing = 0;
+        size_t changing = 0, numbers = 0;
 
-        first[s] = total;
+        first[s] = *total;
         for (int d = 0; d < along->n; d++)
             changing +=
                 (size_t)lines_change(work->view.group + spot->name.group, along->dot + d);
-        if (changing > 0) total += changing * row_numbers(work, spot, &row);
+        if (changing > 0) good = row_numbers(work, spot, &row, &numbers);
+        *total += changing * numbers;
     }
     spectrum_row_free(&row);
-    return total;
+    return good;
 }
 
-static void change_all(const struct all_changes *a, const size_t *first)
+/* Finds the changes of all spots. Returns 0 if there is no memory. */
+static int change_all(const struct all_changes *a, const size_t *first)
 {
     const struct continuous_rows *rows = a->rows;
     const int n = (int)rows->work->table.n;
     const int threads = strips_threads(rows->job, n * 2000.0);
+    int good = 1;
 
-#pragma omp parallel for schedule(dynamic, 4) num_threads(threads)
+#pragma omp parallel for schedule(dynamic, 4) num_threads(threads) reduction(& : good)
     for (int i = 0; i < n; i++) {
         STANDARD_FLOATS;
         struct changing changing;
 
         changing.all = a;
         changing.spot = rows->work->table.spot + i;
-        change_all_of(&changing, rows->change + (size_t)i * (size_t)rows->most,
-                      rows->grid ? rows->grid + first[i] : NULL);
+        good &= change_all_of(&changing, rows->change + (size_t)i * (size_t)rows->most,
+                              rows->grid ? rows->grid + first[i] : NULL);
     }
     (void)threads;
+    return good;
 }
 
 /* Returns memory for n changes of spots, or NULL. */
@@ -260,7 +276,7 @@ nb_status continuous_rows_find(struct progress *progress, const struct kernel_se
                                struct continuous_work *work, struct continuous_rows *out)
 {
     const int panels = window_panels(job->window);
-    size_t *begin, *first = NULL, tangents = 0, grids;
+    size_t *begin, *first = NULL, tangents = 0, grids = 0;
     struct crystal_change *crystal = NULL;
     struct all_changes a = {.rows = out, .of_panel = along};
     nb_status status = continuous_list(progress, kernels, job, work);
@@ -270,6 +286,8 @@ nb_status continuous_rows_find(struct progress *progress, const struct kernel_se
     out->kernels = kernels;
     out->job = job;
     out->work = work;
+    out->no_memory = &work->no_memory;
+    work->no_memory = 0;
     begin = malloc(((size_t)panels + 1) * sizeof *begin);
     for (int p = 0; p < panels && begin; p++) {
         begin[p] = tangents;
@@ -291,11 +309,11 @@ nb_status continuous_rows_find(struct progress *progress, const struct kernel_se
                                              + o);
         a.crystal = crystal;
         a.first = begin;
-        grids = find_grids(&a, first);
+        if (!find_grids(&a, first, &grids)) status = NB_ERR_MEMORY;
         if (grids > 0) out->grid = malloc(grids * sizeof *out->grid);
         if (grids > 0 && !out->grid) status = NB_ERR_MEMORY;
     }
-    if (status == NB_OK) change_all(&a, first);
+    if (status == NB_OK && !change_all(&a, first)) status = NB_ERR_MEMORY;
     free(begin);
     free(crystal);
     free(first);
@@ -307,7 +325,7 @@ nb_status continuous_rows_find(struct progress *progress, const struct kernel_se
 /* ---- a tile ---- */
 
 /* Adds the samples of a spot in rows first .. end - 1 to `own`, and their derivatives along
- * all tangents to where->change. */
+ * all tangents to where->change. Sets *rows->no_memory if there is no memory. */
 static void add_spot(const struct continuous_rows *rows, const struct tile *part,
                      size_t number, int first, int end, const struct rows_of_part *where,
                      double *own) /* NOLINT(readability-non-const-parameter) */
@@ -328,7 +346,11 @@ static void add_spot(const struct continuous_rows *rows, const struct tile *part
     struct profile profile;
     int count;
 
-    if (!spot_profile(work, spot, &row, &profile)) return;
+    if (!spot_profile(work, spot, &row, &profile)) {
+#pragma omp atomic write
+        *rows->no_memory = 1;
+        return;
+    }
     while ((count = list_shown(spot, frame->oversample, frame->nfast, part, &first, end,
                                (int)(sizeof samples / sizeof *samples), samples))
            > 0)

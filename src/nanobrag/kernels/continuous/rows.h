@@ -1,5 +1,6 @@
 /*
- * rows.h - the Jacobian of a tile from its spots, for a continuous crystal.
+ * rows.h - the derivatives of the pixels of a tile (rows of the Jacobian) from the spots of
+ * a continuous crystal.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,6 +15,7 @@ struct continuous_rows {
     const struct kernel_set *kernels;
     const struct job *job; /* the job of the image */
     const struct continuous_work *work;
+    int *no_memory; /* becomes 1 if continuous_rows_of() has no memory for a spectrum */
     int most; /* largest number of tangents of a panel */
     struct profile_change *change; /* (spots x most), in the workspace */
     double *grid; /* memory for the derivatives of spectra */
@@ -38,7 +40,8 @@ struct rows_of_part {
 /* Returns how many spots may reach a tile. */
 size_t continuous_rows_count(const struct continuous_rows *rows, const struct tile *tile);
 
-/* Adds the spots of a part of a tile; returns early if the columns are full. */
+/* Adds the spots of a part of a tile; returns early if the columns are full. After the last
+ * tile the caller must look at *rows->no_memory. */
 void continuous_rows_of(const struct continuous_rows *rows, const struct tile *part,
                         const struct rows_of_part *to);
 

@@ -193,7 +193,8 @@ static void add_default(const struct run *run, const struct tangents *along, int
                 along->dot[d].default_f * c->slope[(size_t)at * (size_t)pixels + (size_t)i];
 }
 
-/* Computes the rows of a tile for one lattice, by lanes or from its spots. */
+/* Computes the photons of a tile's pixels and their derivatives for one lattice, by lanes
+ * or from its spots. */
 static void find_rows(const struct run *run, const struct adjoint_kernels *adjoint_kernels,
                       const struct tile *tile, const struct jacobian_workspace *workspace,
                       struct columns *columns, double *photons, double *change)
@@ -243,7 +244,8 @@ static void move_columns(int lanes, struct columns *from, struct columns *to)
     columns_clear(from);
 }
 
-/* Computes the rows of a tile as the sum over the lattices. */
+/* Computes the photons of a tile's pixels and their derivatives, summed over the
+ * lattices. */
 static void find_all_rows(const struct run *run,
                           const struct adjoint_kernels *adjoint_kernels,
                           const struct tile *tile, struct jacobian_workspace *workspace,
@@ -495,7 +497,11 @@ static nb_status continuous_jacobian(struct progress *progress, struct spots_wor
         start_chunks(run);
         status = tiles_jacobian(progress, run, 0, grid_count(run->job), 0, &peak);
     }
-    for (int l = 0; l < n; l++) continuous_rows_free(&lattice[l].rows);
+    for (int l = 0; l < n; l++) {
+        if (status == NB_OK && *lattice[l].rows.no_memory)
+            status = fail_memory(progress->ctx, "a Jacobian");
+        continuous_rows_free(&lattice[l].rows);
+    }
     return status;
 }
 
