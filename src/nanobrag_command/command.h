@@ -229,8 +229,9 @@ void command_free(struct command *command);
  * mode `compile` (enum nb_compile) in place of the option -compile. */
 nb_status command_context(struct command *command, int compile, nb_context **out);
 
-/* Create one simulator from command->s->scene, and apply -param. It serves all images of a
- * sweep, because only parameters such as phi differ. Returns 0 or the exit status. */
+/* Create one simulator from command->s->scene, and apply -param. One simulator serves all
+ * images of a sweep, because only parameters such as phi differ. Returns 0 or the exit
+ * status. */
 int command_simulator(struct command *command, const struct event_list *events);
 
 /* Refuse options that exclude each other or that need an option which is missing. Warn of

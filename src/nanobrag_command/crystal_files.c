@@ -114,10 +114,10 @@ static double sum_of_stars(const nb_description *d)
 }
 
 /*
- * Finds the spacing d, A, to which a list of reflections covers the detector. It is smaller
- * than d at the farthest corner: a sample looks up F up to half an index away along each
- * axis, with interpolation up to two indices. A simulator without reflections gives the
- * geometry.
+ * Finds the spacing d, A, to which a list of reflections covers the detector. This d is
+ * smaller than the d of the farthest corner, because a sample looks up F up to half an
+ * index away along each axis, with interpolation up to two indices. A simulator without
+ * reflections gives the geometry.
  */
 static nb_status corner_spacing(struct settings *s, nb_context *ctx, double *dmin)
 {

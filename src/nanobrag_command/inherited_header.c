@@ -113,9 +113,9 @@ static int read_either(const struct header *h, const char *first, const char *se
     return has[0] || has[1];
 }
 
-/* Check that the beam centre lies on the detector. It should be in mm, but some programs
- * write pixels: if it is far beside the detector in mm, and on it in pixels, pixels are
- * assumed. */
+/* Check that the beam centre lies on the detector. The header should state mm, but some
+ * programs write pixels: if it is far beside the detector in mm, and on it in pixels,
+ * pixels are assumed. */
 static void check_beam(const struct header *h)
 {
     const struct settings *s = h->s;

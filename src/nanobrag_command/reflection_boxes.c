@@ -25,7 +25,7 @@ struct shown {
     int *experiment; /* (n) */
     const char **identifier; /* (n) */
     int own; /* the experiment whose crystal is no further lattice */
-    int id, lattice; /* the last id of a row, and its lattice; -1: of another image */
+    int id, lattice; /* the last id that lattice_of() saw, and its result */
 };
 
 /* A panel as pixels of the image: fast0, fast1, slow0, slow1, ends excluded. Returns 0 if
@@ -71,8 +71,8 @@ static int box_of(const struct columns *c, size_t i, int edge, const int panel[4
     return 1;
 }
 
-/* Returns the lattice of the image that an id of the table names, 0 for the crystal itself;
- * -1: none. */
+/* Returns the number of the lattice that the crystal `id` of the table is in the image: 0
+ * for the crystal of the scene, -1 if the image does not show it. */
 static int lattice_of(const nb_reflections *table, int id, struct shown *on)
 {
     int further = 0;

@@ -42,8 +42,8 @@ nb_status errors_normal(struct fit_worker *w, nb_simulator *sim, const nb_target
     matrices.gradient = NULL;
     if (target->background && errors_need_variance(target))
         return plane_errors_normal(w, sim, target, wants, &matrices);
-    if (target->background) /* for a likelihood B and M are one matrix */
-        return nb_loss(sim, w->x, target, &value, &matrices);
+    /* for a likelihood, FIT_BREAD and FIT_MEAT are the same matrix */
+    if (target->background) return nb_loss(sim, w->x, target, &value, &matrices);
     photons = malloc((size_t)d.nslow * (size_t)d.nfast * sizeof *photons);
     if (!photons) return fail_memory(w->ctx, "the weights of errors");
     image = nb_array_f64(photons, d.nslow, d.nfast);

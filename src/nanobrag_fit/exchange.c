@@ -107,7 +107,7 @@ static uint64_t hashed(uint64_t hash, const void *from, size_t n)
 }
 
 /* Sets the key of a request: whether the run is done, and a hash of x and of the shots to
- * evaluate. It is equal in all processes that request the same. */
+ * evaluate. Processes that request the same have equal keys. */
 static void make_key(const nb_fit *fit, int is_done, double key[KEY])
 {
     const struct fit_layout *l = &fit->layout;

@@ -111,7 +111,8 @@ struct fit_sums {
     size_t nspare;
 };
 
-/* Most nodes into which a range of shots is split. */
+/* Most nodes of the tree of sums that together cover a range of shots: two on each of at
+ * most 64 levels. */
 enum { SUMS_NODES = 2 * 64 };
 
 void sums_begin(struct fit_sums *sums, size_t nshot, size_t length);

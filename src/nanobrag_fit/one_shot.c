@@ -140,9 +140,10 @@ static nb_status evaluate(nb_fit *fit, struct fit_worker *w, const nb_shot *shot
     return status;
 }
 
-/* If a parameter that moves by its natural size changes the likelihood by less than this,
- * the likelihood does not depend on it. For example, a spot that misses its box by many
- * widths leaves 1e-40 photons there, and an error from these would be 1e20 degree. */
+/* If a parameter that moves by a typical change (nb_param.scale) changes the likelihood by
+ * less than this, the likelihood does not depend on it. For example, a spot that misses its
+ * box by many widths leaves 1e-40 photons there, and an error from these would be 1e20
+ * degree. */
 static const double least_told = 1e-9;
 
 /* Sets to 0 the derivatives by parameters on which a shot does not depend. */

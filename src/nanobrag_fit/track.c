@@ -21,8 +21,8 @@ static const double damping_first = 1, damping_least = 1e-9, damping_most = 1e10
  * of the loss: the next stage finds the rest. */
 static const double settled = 0.01;
 
-/* The same share for the last stage of a shot that is fitted alone: shared parameters are
- * held there, at values that may be wrong. */
+/* The last stage of a shot that is fitted alone ends at this share of the loss: shared
+ * parameters are held there, at values that may be wrong. */
 static const double settled_alone = 1e-4;
 
 /* Most passes with spots of one broadened width, and in any other stage of a shot that is
@@ -92,7 +92,8 @@ int track_again(nb_fit *fit, struct fit_track *track)
     return 1;
 }
 
-/* Ends a second attempt: the track becomes the better one of the two. */
+/* Ends the second attempt of a minimisation, and keeps the better end of its two
+ * attempts. */
 static void choose(nb_fit *fit, struct fit_track *track)
 {
     if (track->attempt != 1) return;

@@ -27,7 +27,7 @@ enum { EXPANSION = 50, TABLE_ALWAYS = 1 << 24 };
 /* Bytes that are being expanded. */
 struct flow {
     unsigned char *in, *out;
-    size_t nin, nout; /* left, and room */
+    size_t nin, nout; /* bytes of `in` that are left; bytes that `out` still has room for */
 };
 
 enum step { MORE, END, DAMAGED, NO_MEMORY };

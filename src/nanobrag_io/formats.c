@@ -63,7 +63,7 @@ static nb_status expose(nb_simulator *sim, const double *x, struct exposure *out
 }
 
 /* Returns a checksum of the parameters x (NULL: the values of the scene), which identifies
- * a frame. It sums logarithms, because in a plain sum a large fluence would hide an
+ * a frame. Logarithms are summed, because in a plain sum a large fluence would hide an
  * angle. */
 static double row_of(const nb_simulator *sim, const double *x)
 {

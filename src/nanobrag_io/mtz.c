@@ -40,7 +40,8 @@ struct value {
 /* all values of a file, sorted by key */
 struct values {
     const struct gemmi_crystal *crystal;
-    int rotations; /* number of operators with different rotations, the first ones */
+    /* number of operators with different rotations, which come first in the list */
+    int rotations;
     int mates; /* 1: Friedel mates count as one reflection */
     size_t n;
     struct value *at;

@@ -187,7 +187,8 @@ nb_status density_sum(struct request *request, const double (*dot)[NB_ATOM_NUMBE
     return status;
 }
 
-/* Fills the grid with the cotangent of the density, from the cotangent of A. */
+/* The adjoint of add_transform(): fills the grid with dL/d(density), given bar_a = dL/dA,
+ * where A is the sum over the listed atoms (structure.h). */
 static void spread(struct density *d, int imaginary, const complex_pair *bar_a)
 {
     const struct sphere *sphere = &d->request->sphere;

@@ -12,8 +12,8 @@
 
 #include "nanobrag_program/timing.h"
 
-/* The number of the first SIGINT or SIGTERM, or 0. It belongs to the process, because a
- * signal handler gets no other data. */
+/* The number of the first SIGINT or SIGTERM, or 0. The number is one for the whole process,
+ * because a signal handler gets no other data. */
 static volatile sig_atomic_t interrupted;
 
 static void on_interrupt(int number)

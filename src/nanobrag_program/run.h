@@ -173,8 +173,8 @@ int picture_write(struct run *run, const char *path);
 /* Write -json, all numbers of the run. Returns 0 or the exit status. */
 int json_write(struct run *run, const char *path);
 
-/* Write a JSON document to a file or, for "-", to stdout, and free it. It may be NULL,
- * which means that memory ran out. Returns 0 or the exit status. */
+/* Write a JSON document to a file or, for "-", to stdout, and free it. The document may be
+ * NULL, which means that memory ran out. Returns 0 or the exit status. */
 struct cJSON;
 int json_finish(struct run *run, struct cJSON *root, const char *path);
 

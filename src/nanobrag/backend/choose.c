@@ -88,7 +88,7 @@ static void settle(nb_simulator *sim, struct gpu *gpu, const char *why)
     (void)snprintf(d->why, sizeof d->why, "%s", why);
 }
 
-/* Let the host compute, for the reason `why`. This is reported if the caller asked for a
+/* Let the host compute, for the reason `why`, which is reported if the caller asked for a
  * device. Errors: NB_ERR_UNSUPPORTED with NANOBRAG_STRICT=1. */
 static nb_status go_without(nb_simulator *sim, int asked, const char *why)
 {

@@ -28,8 +28,8 @@ nb_status array_check_counts(nb_context *ctx, const nb_array *array, int device,
 int array_is_dense_f64(const nb_array *array);
 
 /* Warns that the caller donated the array but no output of this call can use its memory.
- * The array stays valid. Returns NB_ERR_ARGUMENT for a view with strides, which may not be
- * donated. */
+ * The array stays valid. Returns NB_ERR_ARGUMENT for an array with strides, which may not
+ * be donated. */
 nb_status array_warn_unused(nb_context *ctx, const nb_array *array, const char *name);
 
 /* array_extent() returns the number of pixels along an axis (0: slow, 1: fast),

@@ -65,8 +65,8 @@ struct check {
     double *weight[NB_GRADCHECK_LOSSES];
     double *cotangent; /* (LOSSES x pixels) */
     double *gradient; /* (LOSSES x nparam) from nb_vjp(), over all rendered pixels */
-    /* The rows of the ladder of steps form a ring: row r is stored at index r %
-     * ROMBERG_ROWS. */
+    /* The arrays below hold the last ROMBERG_ROWS steps of the ladder (check/romberg.h),
+     * one row for each step: row r is stored at index r % ROMBERG_ROWS. */
     double *above, *below; /* (ROMBERG_ROWS x n) images at x + h d and x - h d */
     /* (ROMBERG_ROWS x n) 1: the pixel is not smooth between these points */
     unsigned char *unsmooth;

@@ -1,7 +1,8 @@
 /*
- * parameter_check.c - finite differences of an image along one parameter or direction. It
- * computes images at a ladder of steps, which all losses share, finds the pixels that are
- * smooth over the whole ladder, and measures the noise near x.
+ * parameter_check.c - finite differences of an image along one parameter or direction.
+ * Images are computed at a ladder of steps, each half as long as the step before, which all
+ * losses share. The file finds the pixels that are smooth over all steps, and measures the
+ * rounding noise near x.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -57,7 +58,7 @@ static nb_status signature_at(struct check *check, const double *x, int repeatin
     struct job job;
 
     NB_TRY(simulator_frame(check->sim, x, &scene, &frame));
-    if (frame->continuous) { /* a continuous crystal is smooth everywhere */
+    if (frame->continuous) { /* the image of a continuous crystal has no branches */
         memset(out, 0, check->pixels * sizeof *out);
         return NB_OK;
     }
@@ -183,7 +184,7 @@ static nb_status sample_row(struct check *check, const struct check_item *item, 
     return NB_OK;
 }
 
-/* Returns the difference quotient of pixel i in row `at` of the ladder. */
+/* Returns the difference quotient of pixel i over the step of row `at`. */
 static double slope_of(const struct check *check, int at, size_t i)
 {
     const size_t place = (size_t)at * check->n + i;
@@ -192,7 +193,7 @@ static double slope_of(const struct check *check, int at, size_t i)
                     / check->run[at]);
 }
 
-/* Returns the median of |slope_of()| of a pixel over the ladder. A jump of the pixel in a
+/* Returns the median of |slope_of()| of a pixel over all steps. A jump of the pixel in a
  * few rows does not change the median. */
 static double robust_slope(const struct check *check, size_t i)
 {
@@ -241,9 +242,9 @@ static double find_mask(struct check *check, int first, unsigned char *mask,
     return least;
 }
 
-/* Returns the difference of a loss between the images `values` and `from`. It is summed
- * pixel by pixel, because in a difference of two sums one bright pixel would round the
- * changes of all others away. */
+/* Returns the difference of a loss between the images `values` and `from`. The difference
+ * is summed pixel by pixel, because in a difference of two sums one bright pixel would
+ * round the changes of all others away. */
 static long double loss_change(const struct check *check, int loss,
                                const unsigned char *mask, const double *values,
                                const double *from)
@@ -267,7 +268,7 @@ static long double loss_at_x(const struct check *check, int loss, const unsigned
     return sum;
 }
 
-/* Returns 1 if a pixel changes in any row of the ladder. */
+/* Returns 1 if a pixel changes over any of the steps. */
 static int is_moved(const struct check *check, size_t i)
 {
     for (int at = 0; at < ROMBERG_ROWS; at++) {
@@ -311,8 +312,10 @@ double check_unseen(const struct check *check, int loss)
     return (double)sum;
 }
 
-/* Compute slope, noise and staircase of one loss over the pixels of a mask, from the ladder
- * whose first row is number `first`. */
+/* Compute, for one loss over the pixels of a mask, the slope, the rounding noise of its
+ * values, and `staircase`: 1 if values at neighbouring x are equal, although the slope is
+ * large enough to tell them apart, so that something is rounded to float. `first` is the
+ * row of the largest step, `spacing` the distance of neighbouring x. */
 static void slope_of_loss(const struct check *check, int loss, int first, int side,
                           const unsigned char *mask, double spacing,
                           struct check_slopes *out)

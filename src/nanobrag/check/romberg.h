@@ -1,5 +1,6 @@
 /*
- * romberg.h - a slope with an error bar, from values of a function on a ladder of steps.
+ * romberg.h - a slope with an error bar, from values of a function on a ladder of steps,
+ * each half as long as the step before.
  *
  * The steps are h0 2^-j, j = 0 to 11. Difference quotients over these steps fill the first
  * column of a table, and each further column extrapolates to step 0. The error bar of an

@@ -29,8 +29,8 @@ static struct signature signature_of(const struct plans *plans, const struct cal
     return s;
 }
 
-/* Set the hash of a plan. It covers signature and schedule, because plans of one signature
- * can have different schedules. */
+/* Set the hash of a plan. The hash covers signature and schedule, because plans of one
+ * signature can have different schedules. */
 static void seal(struct plan *plan)
 {
     struct {

@@ -29,9 +29,9 @@ static int blocks_for(const struct gpu *gpu, const struct gpu_counting *how)
     return (int)(needed < most ? needed : most);
 }
 
-/* Upload a map of the pixels that an image of panels shows. It leaves out pixels between
- * panels and pixels under the mask. It is uploaded once, because panels and mask never
- * change. */
+/* Upload a map of the pixels that an image of panels shows. The map leaves out pixels
+ * between panels and pixels under the mask. One upload is enough, because panels and mask
+ * never change. */
 static nb_status send_shown(nb_context *ctx, struct gpu_scene *s,
                             const struct window *window)
 {

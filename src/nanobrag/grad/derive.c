@@ -5,8 +5,9 @@
  * The axes of an orientation are M Q A: the axes A of the cell, the rotation Q by the drift
  * and then about the spindle, and the rotation M of the domain. If the tangents of M and Q
  * are the rotation vectors m and q, d axes = (m + M q) x axes. The axes of an anisotropic
- * mosaic spread turn with Q, so M then depends on Q. A strain of A is the same matrix in
- * all orientations.
+ * mosaic spread turn with Q, so M then depends on Q. A strain adds multiples of the axes of
+ * A to each other. Rotations leave these multiples as they are, so one strain serves all
+ * orientations.
  *
  * SPDX-License-Identifier: MIT
  */

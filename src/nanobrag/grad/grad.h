@@ -40,7 +40,7 @@ struct params {
     int system; /* crystal system (enum nb_system), which ties numbers of the cell */
 };
 
-/* Returns the number of dense parameters, which are not structure factors. */
+/* Returns the number of dense parameters: all but the structure factors. */
 static inline size_t params_dense(const struct params *params)
 {
     return params->n - params->f.n;

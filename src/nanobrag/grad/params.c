@@ -88,8 +88,9 @@ static void write_numbers(const struct param *at, size_t n, const double *x,
     }
 }
 
-/* Sets the numbers of cells that the crystal system ties, in a scene or in a tangent of it.
- * A further lattice is included if it has a cell in `own`, the crystal's values. */
+/* Sets the constants of the unit cells that the crystal system ties to others (b = a, ...),
+ * in a scene or in a tangent of it. `own` is the crystal of the scene. Of its further
+ * lattices those are included that have a cell of their own. */
 static void tie_cells(const struct params *params, const nb_crystal *own,
                       const struct params_lists *lists, nb_scene *scene)
 {

@@ -206,10 +206,10 @@ int nb_param_registry(int i, nb_param *out)
     return 1;
 }
 
-/* Returns 1 if the image depends on which reflection is nearest to a sample. It does not
- * for a square crystal with whole numbers of cells and one structure factor, because its
- * fringes are periodic. Nor does it for a continuous crystal, where each reflection has a
- * spot of its own. */
+/* Returns 1 if the image depends on which reflection is nearest to a sample. The image does
+ * not for a square crystal with whole numbers of cells and one structure factor, because
+ * its fringes are periodic, nor for a continuous crystal, where each reflection has a spot
+ * of its own. */
 static int has_jumps(const nb_scene *scene)
 {
     const nb_crystal *c = &scene->crystal;

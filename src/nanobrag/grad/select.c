@@ -211,8 +211,8 @@ int params_name_width(const char *names)
     return 0;
 }
 
-/* Sets *tied to 1 if the crystal system fixes the number of a row or ties it to another. It
- * is an error if the row is named by itself (is_name is 1). */
+/* Sets *tied to 1 if the crystal system fixes the number of a row or ties it to another.
+ * Such a row may not be named by itself (is_name is 1): that is an error. */
 static nb_status check_tie(const struct selection *s, const struct registry_row *row,
                            int is_name, int *tied)
 {

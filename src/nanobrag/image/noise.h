@@ -21,8 +21,8 @@ PHYS_FN double noise_poisson(uint64_t seed, uint32_t image, uint64_t pixel, doub
     return phys_poisson(stream, mean);
 }
 
-/* Normal numbers are drawn in pairs; this holds the second one for the next draw. It is all
- * 0 before the first draw. */
+/* Normal numbers are drawn in pairs; this holds the second one for the next draw. All
+ * members are 0 before the first draw. */
 struct noise_spare {
     int filled;
     float value;

@@ -197,8 +197,8 @@ static void gauss_kernel(struct psf *psf, double fwhm, enum content content)
                                            : slope[i] * weight[j] + weight[i] * slope[j]);
 }
 
-/* Returns 2 pi times the integral of g/(2 pi (g^2 + r^2)^(3/2)) over 0..x, 0..y. This is
- * the solid angle of that rectangle, seen from the height g above its corner (0, 0). */
+/* Returns 2 pi times the integral of g/(2 pi (g^2 + r^2)^(3/2)) over 0..x, 0..y. The result
+ * is the solid angle of the rectangle, seen from the height g above its corner (0, 0). */
 static double solid_angle(double g, double x, double y)
 {
     return atan2(x * y, g * sqrt(g * g + x * x + y * y));

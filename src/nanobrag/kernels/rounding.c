@@ -47,13 +47,13 @@ static double shortest_wave(const struct phys_frame *frame)
 }
 
 /* If the peak of an image lies below this share of the brightest possible pixel, the image
- * holds only tails of spots. Float may have lost gaussian tails from the first share on. It
- * loses spots of other shapes where the lattice factor times the displacement factor nears
- * the smallest float, 1e-38. */
+ * holds only tails of spots. Float may have lost them: gaussian tails below least_gauss,
+ * tails of other shapes below least_other, where the lattice factor times the displacement
+ * factor nears the smallest float, 1e-38. */
 static const double least_gauss = 1e-9, least_other = 1e-31;
 
-/* Returns the largest displacement factor of F^2. It exceeds 1 if B is negative, which
- * makes spots brighter. */
+/* Returns the largest displacement factor of F^2. The factor exceeds 1 if B is negative,
+ * which makes spots brighter. */
 static double displacement(const struct phys_frame *frame)
 {
     return exp(fmin(phys_displacement_most(frame, 2 * shortest_wave(frame)), 80));

@@ -34,7 +34,7 @@ PHYS_FN real phys_displacement(real b, real q2)
 }
 
 /* Returns the largest exponent -B |q'|^2/2 over all scattering vectors q' up to length q.
- * It is above 0 if B is negative, which makes spots brighter. */
+ * The exponent is above 0 if B is negative, which makes spots brighter. */
 PHYS_FN double phys_displacement_most(const struct phys_frame *frame, double q)
 {
     return frame->b_factor < 0 ? -0.5 * frame->b_factor * q * q : 0;

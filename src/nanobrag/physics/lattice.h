@@ -52,7 +52,7 @@ struct phys_lattice {
 };
 
 /* A fraction of an index below this is moved away from zero, where quotients would be 0/0.
- * The third power of pi times this number is still a normal number. */
+ * The product of sin(pi v) over three axes is then still a normal number, not denormal. */
 #ifdef PHYS_SINGLE
 #define PHYS_OFF_ZERO 1e-13f
 #else

@@ -235,8 +235,8 @@ struct phys_place_sums {
     double place[3], fast[3], slow[3];
 };
 
-/* Adds dL/d(number) for the numbers of the detector to number[PHYS_AT_x * stride], from
- * the sums of a layer at `depth`, m. It works in double, because the sums are over many
+/* Adds dL/d(number) for the numbers of the detector to number[PHYS_AT_x * stride], from the
+ * sums of a layer at `depth`, m. The numbers are in double, because the sums are over many
  * samples. */
 PHYS_FN void phys_places_vjp(const struct phys_frame *frame, int layer, double depth,
                              const struct phys_place_sums *sums, double *number,

@@ -17,9 +17,9 @@
  * Gamma(13/6)). */
 #define MOSAIC_OF_SPREAD 0.49637826966267715
 
-/* Draws a random misset (degree, about x, y, z) from the stream that `seed` starts. It is
- * uniform over all orientations. With `quirk` it is nanoBragg's: the rotation of a mosaic
- * domain for a spread of 90 radian. */
+/* Draws a random misset (degree, about x, y, z) from the stream that `seed` starts. All
+ * orientations are equally likely. With `quirk` the misset is nanoBragg's: the rotation of
+ * a mosaic domain for a spread of 90 radian. */
 void mosaic_random_misset(int64_t seed, int quirk, struct random_stream *random,
                           double misset[3]);
 
@@ -49,12 +49,12 @@ int mosaic_is_anisotropic(const nb_scene *scene);
  * (NB_GIVEN_MOSAIC_AXES); a single spread then becomes the spread about each axis. */
 void mosaic_resolve(nb_scene *scene);
 
-/* Returns 1 if the matrix of spreads is positive semi-definite. An image depends only on
- * the square of the matrix, so a negative spread gives the image of a positive one. */
+/* Returns 1 if the matrix of spreads is diagonal or positive semi-definite. A diagonal
+ * matrix may have negative spreads, because an image depends only on the square of the
+ * matrix. */
 int mosaic_is_definite(const nb_crystal *crystal);
 
-/* Returns NB_OK if the matrix of spreads is positive semi-definite, else sets a message and
- * returns `refused`. */
+/* Returns NB_OK if mosaic_is_definite(), else sets a message and returns `refused`. */
 nb_status mosaic_check(nb_context *ctx, const nb_crystal *crystal, nb_status refused);
 
 /* Computes out = factor T v, where T is the symmetric matrix of the spreads, radian.

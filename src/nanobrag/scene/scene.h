@@ -51,8 +51,8 @@ struct scene_fixed {
     /* variance of a continuous divergence (horizontal, vertical) for a full width of 1 */
     double divergence_variance[2];
     int interpolate; /* NB_LOOKUP_NEAREST or NB_LOOKUP_TRICUBIC */
-    int interpolate_auto; /* 1: `interpolate` was chosen by rule */
-    /* sub-pixels along a pixel's edge by rule, even if the user gave a number */
+    int interpolate_auto; /* 1: nanobrag chose `interpolate` */
+    /* sub-pixels along a pixel's edge that nanobrag would choose, even if the user chose */
     int oversample_wanted;
     const double *f; /* (box) F, or default_f where no F is listed; NULL: no list */
     const float *f_single; /* f rounded to float; NULL unless kernels are in float */

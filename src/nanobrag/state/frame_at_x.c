@@ -89,8 +89,8 @@ void simulator_parameter_tangents(nb_simulator *sim, const struct lattice_at *at
         if (!params_is_f(&sim->params, i)) simulator_tangent(sim, at, i, 1, &one, out++);
 }
 
-/* Add tangent number `which` to the tangents of a panel. It lies along dx, a change of the
- * n parameters from number `first` on. */
+/* Add tangent number `which` to the tangents of a panel. The tangent lies along dx, a
+ * change of the n parameters from number `first` on. */
 static void add_on_panel(nb_simulator *sim, const nb_scene *scene, int panel, int which,
                          size_t first, size_t n, const double *dx,
                          const struct jacobian_work *work)

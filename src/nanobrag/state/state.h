@@ -58,7 +58,8 @@ struct device {
     /* hashes of the reasons that were logged, so that each is logged once */
     uint64_t reported[8];
     struct arena memory; /* holds `tangents`, made by the first gradient */
-    struct jacobian_work tangents; /* tangents of the frame along each dense parameter */
+    /* tangents of the frame along each parameter but structure factors */
+    struct jacobian_work tangents;
     struct arena sums_memory; /* holds `sums`, made by the first normal matrix */
     struct normal_sums sums;
     /* tangents for images that are not dense float64, before conversion */

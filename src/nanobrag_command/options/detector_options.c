@@ -217,8 +217,8 @@ static int finish_distance(struct settings *s, struct messages *messages)
     detector->distance = s->distance;
     detector->close_distance = s->close_distance;
     if (s->compat || !given) {
-        /* if a header has both distances, take the one that belongs to the point which
-         * inherit_origin() takes */
+        /* if a header has both distances, take `distance` where the convention states the
+         * beam centre; else, and from nanobrag's own headers, `close_distance` */
         const int both = from->has_distance && from->has_close && !s->compat;
         const int by_beam = is_beam_convention(detector->convention) && !from->ours;
         if (!s->given[OPT_DISTANCE] && from->has_distance && !(both && !by_beam))

@@ -156,8 +156,8 @@ struct settings {
     int images, first; /* number of images; row of the first shot, from 0 */
 
     /* the run */
-    int png_scale, png_size; /* TONE_...; longest edge in points, 0: by rule */
-    double png_range[2]; /* photons that are white, and black; both 0: by rule */
+    int png_scale, png_size; /* TONE_...; longest edge in points, 0: automatic */
+    double png_range[2]; /* photons that are white, and black; both 0: automatic */
     const char *wrong_scale; /* the first -png_scale that is not valid, or NULL */
     int explain, printout, printout_pixel[2], progress, quiet, verbose, threads;
     int full_report; /* 1: print all numbers in nanoBragg's words */

@@ -19,8 +19,8 @@
 #include "nanobrag_fit/chart/cone.h"
 #include "nanobrag_fit/fit.h"
 
-/* Least width in a fit, as a fraction of its natural size (nb_param.scale). The image
- * changes by the square of the width. */
+/* Least value of a width (mosaic spread and so on) in a fit, as a fraction of
+ * nb_param.scale. The value is not 0, where the image has no slope in the width. */
 static const double tiny = 1e-6;
 
 /* cells_most: a step raises N by this factor at most. sum_least: a step leaves at least

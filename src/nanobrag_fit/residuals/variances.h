@@ -38,7 +38,8 @@ void errors_density(double density[ERRORS_POINTS]);
 struct fit_moments errors_moments(const struct phys_loss_model *model, double photons,
                                   double variance, const double density[ERRORS_POINTS]);
 
-/* Returns L' for weight 1 of a loss that is no likelihood; off = photons - observed. */
+/* Returns dL/d(photons) of a pixel of weight 1, for losses that are no likelihood; off =
+ * photons - observed. */
 double errors_slope(const struct phys_loss_model *model, double off);
 
 /* Replaces the photons I of each pixel by w^2 <L'^2> (FIT_MEAT), by w <L''> (FIT_BREAD), or

@@ -11,7 +11,7 @@
 static const double coarse[] = {1, 1. / 3, 1. / 9};
 enum { NCOARSE = sizeof coarse / sizeof *coarse };
 
-/* Returns 1 if a track begins with broadened spots. */
+/* Returns 1 if a track (fit.h) begins with broadened spots. */
 static int is_coarse(const nb_fit *fit, const struct fit_track *track)
 {
     const int may = fit->can_broaden && (fit->alone || !fit->was_alone);

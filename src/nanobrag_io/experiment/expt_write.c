@@ -104,7 +104,8 @@ static void put_panel(struct experiment *e, cJSON *panels, int i,
     put_sensor(e, panel);
 }
 
-/* Writes the frame of a group. Its other keys mean nothing, but dxtbx asks for them. */
+/* Writes a group of panels: its name, and the origin and axes of its coordinate frame. All
+ * other keys mean nothing for a group, but dxtbx asks for them. */
 static void put_frame(struct experiment *e, cJSON *to, const char *name,
                       struct panel_pose pose)
 {

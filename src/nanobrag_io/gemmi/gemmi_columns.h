@@ -40,9 +40,9 @@ struct Choice {
 /* Returns the column with a label; NULL if there is none. */
 const Column *find_column(const Columns &columns, const std::string &label);
 
-/* Chooses the columns for F: by a label, where the label of one Friedel mate selects both,
- * or without a label by rule. Refuses a column that has neither amplitudes nor
- * intensities. */
+/* Chooses the columns for F: by a label, where the label of one Friedel mate selects both;
+ * without a label by types and usual names. Refuses a column that has neither amplitudes
+ * nor intensities. */
 Choice choose(const Columns &columns, const char *label);
 
 /* Writes to *out which columns were chosen. */

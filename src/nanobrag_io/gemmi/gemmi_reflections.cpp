@@ -279,7 +279,7 @@ void read_sf_cif(const char *bytes, size_t n, const char *label, gemmi_reflectio
     }
 }
 
-/* As long as an object of this class lives, numbers are printed with a decimal point in any
+/* While an object of this class exists, numbers are printed with a decimal point in any
  * locale. */
 class PointLocale {
     locale_t point = newlocale(LC_NUMERIC_MASK, "C", nullptr), before = uselocale(point);

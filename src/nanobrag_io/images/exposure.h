@@ -38,7 +38,7 @@ struct exposure {
     struct spectrum spectrum;
     double phi, width; /* degree */
     double seconds, fluence; /* of exposure; photons/m^2 during it */
-    double flux, beam_size; /* photons/s through a square with this edge, mm */
+    double flux, beam_size; /* photons/s, and the edge, mm, of the square that they pass */
     double stokes[4]; /* intensity 1, then Q, U, V; Q is along x of NeXus */
     /* Numbers that identify the scene (scene/members/fingerprint.h): `row` is a checksum of
      * the image's parameters, and `scene` has nscene numbers of the scene, or is NULL. */

@@ -1,7 +1,7 @@
 /*
- * cbf_pixels.c - see cbf_pixels.h. The compressions are those of International Tables for
- * Crystallography G, 5.6.3; "packed" in its second version, and the guesses of both, were
- * found from files of CBFlib.
+ * cbf_pixels.c - expands the pixels of a binary section of a CBF. The compressions are
+ * those of International Tables for Crystallography G, 5.6.3; "packed" in its second
+ * version, and the guesses of both, were found from files of CBFlib.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,5 +1,5 @@
 /*
- * md5.c - see md5.h. SPDX-License-Identifier: MIT
+ * md5.c - computes the checksum MD5 of a block of bytes. SPDX-License-Identifier: MIT
  */
 #include "nanobrag_io/measured/md5.h"
 

@@ -111,7 +111,8 @@ static void reopen_origin(const nb_detector *user, nb_detector *detector)
     memcpy(detector->size, user->size, sizeof detector->size);
 }
 
-/* Makes the scene of a point, without counts by rule and structure factors. */
+/* Makes the scene for one value of the scanned parameter. Counts that nanobrag chooses are
+ * left open, and structure factors are left out. */
 static nb_status set_scene(struct point *point, const char *name, double value)
 {
     const nb_scene *const user = &point->settings.scene;
@@ -152,8 +153,9 @@ static int other_events(const struct event_list *events, const char *name,
     return 1;
 }
 
-/* Makes the run of a point, as a command line with this value would: structure factors up
- * to the corner, sub-pixels by rule, boxes and warnings. Returns 0 or the exit status. */
+/* Makes the run for one value of the scanned parameter, as if the command line had this
+ * value: calculates structure factors to the resolution at the detector's corner, chooses
+ * sub-pixels and boxes anew, and warns. Returns 0 or the exit status. */
 static int point_start(struct point *point, struct run *run, const char *name, double value)
 {
     struct event_list events = {0};

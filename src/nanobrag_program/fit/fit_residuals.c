@@ -115,8 +115,8 @@ double fit_ratio(double deviance, double expected)
     return expected > 0 ? deviance / expected : NAN;
 }
 
-/* Prints the deviance. It tells more of the spots than rms z, which dark pixels
- * dominate. */
+/* Prints the deviance. Bright pixels, the spots, weigh more in the deviance than in rms z,
+ * which dark pixels dominate. */
 static void print_deviance(const struct fit_residuals *residuals)
 {
     const nb_misfit *const m = &residuals->all;

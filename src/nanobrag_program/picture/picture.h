@@ -64,7 +64,7 @@ int canvas_text_width(const char *text);
 /* the part of the detector that is shown, and its size in points */
 struct extent {
     int fast, slow; /* first pixel that is shown */
-    int down, up; /* pixels a point, points a pixel; one of the two is 1 */
+    int down, up; /* pixels per point, points per pixel; one of the two is 1 */
     int width, height; /* points */
     struct view view;
 };

@@ -58,7 +58,7 @@ void share_free(struct run *run);
 
 /* a data file */
 struct part {
-    int row, n; /* its first image, from 0 on; number of frames */
+    int row, n; /* number of its first image, counted from 0; number of its frames */
 };
 
 struct parts {

@@ -26,8 +26,8 @@ enum gpu_derivatives_class {
 int derivative_kernel_rotations(enum gpu_derivatives_class class);
 
 /* Returns the class to use for tangents that fit into `wanted`, one of the first four
- * classes. It is `wanted` or, if NVRTC is missing, CLASS_FEW, which is compiled with the
- * library. */
+ * classes. The class is `wanted` or, if NVRTC is missing, CLASS_FEW, which is compiled with
+ * the library. */
 enum gpu_derivatives_class derivative_kernel_class(struct gpu *gpu, struct phys_spec spec,
                                                    enum gpu_derivatives_class wanted,
                                                    int single);

@@ -42,7 +42,7 @@ int layout_rows(double share, int down)
     return rows < 1 ? 1 : rows < down ? (int)rows : down;
 }
 
-/* A row of tiles is the smallest launch. It is refused if it costs more than this many
+/* A row of tiles is the smallest launch. A row is refused if it costs more than this many
  * launches may cost, in time or in memory. */
 static const double too_much = 8;
 

@@ -19,8 +19,8 @@ int view_comes_back(const struct gpu_view *view)
     return view->to->device == NB_DEVICE_CPU;
 }
 
-/* Limit of the bytes copied for one launch, to the device or back. It divides a call into
- * several launches, so that a copy runs beside the next launch. Each launch still has
+/* Limit of the bytes copied for one launch, to the device or back. The limit divides a call
+ * into several launches, so that a copy runs beside the next launch. Each launch still has
  * enough blocks to fill a large device. */
 static const double most_copied = 4e6;
 

@@ -25,7 +25,7 @@ struct gpu_view {
     int alike;
     int planned;
     struct gpu_kernel kernel; /* kernel of the Bragg sums; valid in the view `alike` */
-    double peak; /* photons of the brightest pixel, if float may lose the view */
+    double peak; /* photons of the brightest pixel; set if they may be too few for float */
 };
 
 /* Rows of tiles of a view that a launch computes. */
@@ -50,7 +50,7 @@ struct gpu_plan {
     struct gpu_bundle *bundle; /* (launches) */
     int launches;
     int sequences; /* number of launches that may differ from one another */
-    int loses; /* 1: float may lose a view */
+    int loses; /* 1: the photons of a view may be too few for float (rounding_is_lost()) */
     /* the largest numbers in a launch */
     int most_strips;
     size_t most_blocks, most_pixels;
@@ -85,7 +85,8 @@ int views_keep_lost(struct image_run *run);
 /* Returns 1 if the photons of a view come back to the host. */
 int view_comes_back(const struct gpu_view *view);
 
-/* Compute all views; then compute the views that float lost again, in double. */
+/* Compute all views; then compute again, in double, the views that were too dark for
+ * float. */
 nb_status views_run(struct image_run *run);
 
 #endif

@@ -158,8 +158,8 @@ PHYS_FN real run_sum(struct phys_spec spec, const struct aim *aim, const struct 
     return sum;
 }
 
-/* Returns the sum of the samples that run_sum() left out. This is a loop of its own,
- * because such samples are few and the loop over all samples needs the registers. */
+/* Returns the sum of the samples that run_sum() left out. Such samples are few. A loop of
+ * their own keeps the registers for the loop over all samples. */
 PHYS_FN real waiting_sum(struct phys_spec spec, const struct aim *aim,
                          const struct run *run)
 {

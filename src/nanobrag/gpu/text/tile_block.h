@@ -169,8 +169,9 @@ PHYS_FN struct part part_at(const struct gpu_parameters *p, const struct tile_at
     return part;
 }
 
-/* Computes shared->view, which is the frame in `real`, and the parts at the depth of a
- * layer. This is one step. */
+/* Sets shared->view, the numbers of the frame converted to `real`, and shared->part, the
+ * parts of the tile at the depth of a layer. All threads have finished on return: the
+ * function is one step of gpu/text/block.h. */
 PHYS_FN void layer_take(const struct gpu_parameters *p, const struct tile_at *at, int layer,
                         struct tile_shared *shared)
 {

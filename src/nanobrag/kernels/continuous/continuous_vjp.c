@@ -32,7 +32,8 @@ struct chunk {
     size_t room; /* allocated length of `grid` */
 };
 
-/* Sums the moments of a spot's samples. Returns 0 if there is no memory. */
+/* Computes dL/d(coefficients of a spot's profile) and, in c->grid, dL/d(numbers of its row
+ * of the spectrum), as sums over the spot's samples. Returns 0 if there is no memory. */
 static int moments_of(struct chunk *c, const struct listed_spot *spot,
                       struct spot_moments *out)
 {

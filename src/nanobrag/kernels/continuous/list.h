@@ -24,7 +24,7 @@ struct spot_ellipse {
 /* A spot, or a part of it that has its own nodes. */
 struct listed_spot {
     struct spot_name name;
-    double weight; /* weight of a point of Gauss's rule over phi; else 1 */
+    double weight; /* weight of the spot's point of Gauss's rule over phi; else 1 */
     /* ellipse of the spot, and of the part with its nodes */
     struct spot_ellipse spot, part;
     double cell[4]; /* ranges of a and b, in the spot's ellipse, that the part covers */
@@ -63,8 +63,8 @@ struct list_settings {
     const struct pattern *pattern;
 };
 
-/* Replaces the contents of a table by the spots of a view. Errors: NB_ERR_MEMORY,
- * NB_ERR_CANCELLED. */
+/* Replaces the contents of a table by the spots of a frame, whose numbers `view` has.
+ * Errors: NB_ERR_MEMORY, NB_ERR_CANCELLED. */
 nb_status list_spots(struct progress *progress, const struct view *view,
                      const struct list_settings *settings, struct spot_table *out);
 

@@ -19,7 +19,7 @@
 #include "kernels/continuous/pattern.h"
 
 /* The most points of Gauss's rule over phi; wider ranges than GAUSS_WIDTHS are cut. Lines
- * spread over more than RULE_WIDTHS have a row of the spectrum instead of Gauss's rule. */
+ * spread over more than RULE_WIDTHS become a row of the spectrum (spectrum.h). */
 enum { GAUSS_MOST = 10, GAUSS_WIDTHS = 8, RULE_WIDTHS = 10 };
 
 /* Each line of a spectrum has spots of its own if lines spread over more than lines_widths

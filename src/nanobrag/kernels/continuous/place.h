@@ -1,6 +1,6 @@
 /*
- * place.h - where a reflection of a continuous crystal lies on the detector, and how far
- * its spot extends.
+ * place.h - where a reflection of a continuous crystal (scene/continuous/continuous.h) lies
+ * on the detector, and how far its spot extends.
  *
  * SPDX-License-Identifier: MIT
  */

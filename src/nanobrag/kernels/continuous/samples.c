@@ -60,8 +60,8 @@ static int coefficients_of(const struct profile *p)
     return p->kind == PROFILE_STILL ? SPOT_M : SPOT_COEFFICIENTS;
 }
 
-/* Fills in the form of a profile. Returns 0 if the intensity is 0 everywhere, because there
- * is no row of a spectrum or no curvature. */
+/* Fills in the form of a profile. Returns 0 if the intensity is 0 everywhere, because the
+ * row of the spectrum is empty or the profile has no curvature. */
 static int make_form(const struct profile *p, struct form *f)
 {
     memset(f, 0, sizeof *f);

@@ -152,7 +152,8 @@ static inline struct hermite hermite(double t, double h2)
     return to;
 }
 
-/* Adds `scale` times the numbers of all lines, smoothed to a width, to `number`. */
+/* Adds the spectrum, smoothed to a width and multiplied by `scale`, to `number`: its
+ * values, slopes and second derivatives at the points of the grid (SPECTRUM_NUMBERS). */
 static void add_lines(const struct spectral_lines *s, const struct spectrum_grid *grid,
                       double width, double scale, double *number)
 {

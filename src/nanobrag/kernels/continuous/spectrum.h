@@ -1,7 +1,7 @@
 /*
- * spectrum.h - a list of spectral lines, smoothed by gaussians. Each spot has a row: the
- * sum of the lines, smoothed by the variance of the spot, on a grid with steps of half a
- * width or less.
+ * spectrum.h - a list of spectral lines, smoothed by gaussians. Each spot has a row of the
+ * spectrum: the sum of the lines, smoothed by the spot's variance along the energy, at the
+ * points of a grid with steps of half a width or less.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -26,9 +26,10 @@ enum {
 };
 
 /* n lines of a group of sources: logarithms of their energies over the group's energy, and
- * their weights. `extra` is the variance that every line itself has. If lines are many,
- * tables of them are kept. The row of a spot is then a blend of four tables, and its cost
- * does not depend on the number of lines. */
+ * their weights. `extra` is the variance that every line itself has. If lines are many, the
+ * smoothed spectrum is tabulated for a series of widths. The row of a spot is then
+ * interpolated between the tables of the four nearest widths, at a cost that does not
+ * depend on the number of lines. */
 struct spectral_lines {
     int n, room;
     double *e, *w;

@@ -74,8 +74,8 @@ static void lane_polarization_source(const struct phys_frame *frame, int index,
     }
 }
 
-/* Propagates the cotangents of a source's polarization to its vectors, to K and to the
- * direction of the sample. */
+/* Propagates the cotangents of a source's polarization to its vectors, to Kahn's factor K
+ * and to the direction of the sample. */
 static void polarization_back(const struct phys_frame *frame, int index,
                               const real *restrict polar_bar,
                               const struct lanes *restrict l, struct cotangent *restrict p,

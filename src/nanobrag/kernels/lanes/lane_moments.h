@@ -34,14 +34,14 @@ struct place_moments {
 
 #ifndef PHYS_SINGLE
 /* Sums over simple pixels (lane_pixels.h): place, fast and slow as in place_moments; the
- * cotangents of K and of the vectors of the polarization; and omega, the cotangent of the
- * solid angle times the solid angle. */
+ * cotangents of Kahn's factor K and of the vectors of the polarization; and omega, the
+ * cotangent of the solid angle times the solid angle. */
 struct pixel_sums {
     double place[3], fast[3], slow[3], kahn, incident[3], e[3], b[3], omega;
 };
 
-/* Numbers that all pixels share: K and the vectors of the first source's polarization, and
- * `power`, the exponent of the distance in the solid angle. */
+/* Numbers that all pixels share: Kahn's factor K and the vectors of the first source's
+ * polarization, and `power`, the exponent of the distance in the solid angle. */
 struct pixel_frame {
     double polarised, kahn, power; /* polarised: 1, or 0 if the polarization is 1 */
     struct phys_vec3 incident, e, b;

@@ -122,8 +122,8 @@ static void add_amorphous(const struct launch *a, const struct phys_source *sour
 }
 
 /* Returns the largest distance of the lanes' indices from the indices of the anchor, plus a
- * margin of four. It is the same in all orientations: a rotation keeps the lengths of the
- * axes. */
+ * margin of four. All orientations have this distance, because a rotation keeps the lengths
+ * of the axes. */
 static struct phys_vec3 reach_of(const struct phys_frame *frame, double unit,
                                  const struct lanes *l)
 {
@@ -234,8 +234,8 @@ static struct aim aim_of(const struct phys_frame *frame, const struct phys_sourc
     return aim;
 }
 
-/* Returns 1 if F is looked up and no look-up of an orientation's samples leaves the box. It
- * returns 0 on nanoBragg's curved detector, whose samples need not lie near the patch. */
+/* Returns 1 if F is looked up and no look-up of an orientation's samples leaves the box.
+ * Returns 0 on nanoBragg's curved detector, whose samples need not lie near the patch. */
 PHYS_FN int lies_in_box(struct phys_spec spec, const struct launch *a,
                         const struct aim *aim, const struct phys_anchor *anchor)
 {
@@ -305,8 +305,9 @@ static void first_polarization(const struct phys_frame *frame, struct lanes *l)
             phys_polarization(kahn, incident, e, b, phys_axpy(1, d, step_of(l, i)));
 }
 
-/* Sets l->centre to the photons of the amorphous material seen from the pixels' centres. It
- * overwrites other members of l, so call it before the loops over samples. */
+/* Sets l->centre to the photons of the amorphous material seen from the pixels' centres.
+ * Other members of l are overwritten, so call this function before the loops over
+ * samples. */
 static void amorphous_at_centre(const struct launch *a, struct lanes *l)
 {
     const struct phys_frame *frame = a->frame;

@@ -58,7 +58,7 @@ PHYS_FN unsigned cell_slot(const struct cell_table *table, int corner)
     return slot;
 }
 
-/* Polynomials of the cells that lanes of a tile have visited. */
+/* Coefficients of the polynomials of the cells that lanes of a tile have visited. */
 struct cells {
     struct cell_table table;
     /* the coefficient of h^a k^b l^c is term[cell][16 a + 4 b + c]; h, k, l count from the

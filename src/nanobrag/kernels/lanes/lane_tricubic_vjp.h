@@ -15,7 +15,8 @@
  * summed in `real` before the sums go to the nodes. */
 enum { SUMS_KEPT = 24, SUMS_MOST = 64 };
 
-/* Cotangents of the terms of the cells that lanes of a tile have visited. */
+/* dL/d(coefficients of polynomials), 64 for each cell that lanes of a tile have visited. A
+ * cell is the cube between eight reflections (lane_tricubic.h). */
 struct cell_sums {
     struct cell_table table;
     int added; /* orientations in the sums */

@@ -30,7 +30,8 @@ struct lanes {
                                      sub-pixels */
     _Alignas(64) lane x, y, z; /* direction of the sample minus direction of the middle */
     _Alignas(64) lane ratio; /* distance of the sample over distance of the middle */
-    _Alignas(64) lane weight; /* product of the factors that every sub-pixel has */
+    /* solid angle and captured fraction of the sub-pixel, if not taken once per pixel */
+    _Alignas(64) lane weight;
     _Alignas(64) lane share; /* weight of the sub-pixel under one source */
     _Alignas(64) lane sum; /* sum of F^2 over some orientations */
     _Alignas(64) wide bragg, amorphous;

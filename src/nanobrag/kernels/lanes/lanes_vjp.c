@@ -43,8 +43,7 @@ static struct kept kept_of(const struct phys_frame *frame, int with_f, void *wor
     return k;
 }
 
-/* The state of a tile. It is in the thread's scratch memory, because a stack may be
- * small. */
+/* The state of a tile, in the thread's scratch memory, because a stack may be small. */
 struct scratch {
     struct lanes l;
     struct cotangent p;

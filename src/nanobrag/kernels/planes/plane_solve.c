@@ -420,7 +420,7 @@ static int descend(struct box_at_work *w, double *at, struct box_loss *loss)
     return face;
 }
 
-/* As descend(), but for a loss of another kind and delta. */
+/* Does what descend() does, for a loss of another kind and delta. */
 static void descend_by(const struct box_at_work *w, int kind, double delta, double *at,
                        struct box_loss *loss)
 {

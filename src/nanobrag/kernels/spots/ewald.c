@@ -223,8 +223,8 @@ struct ewald ewald_of_panel(const struct ewald *group, const struct phys_frame *
 
 /* ---- sources ---- */
 
-/* Returns the chord between two unit vectors in place of their angle. It is never shorter
- * than half of the angle. */
+/* Returns the chord between two unit vectors in place of their angle. The chord is never
+ * shorter than half of the angle. */
 static double chord(const double *a, const double *b)
 {
     const double off[3] = {a[0] - b[0], a[1] - b[1], a[2] - b[2]};

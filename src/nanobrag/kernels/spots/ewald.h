@@ -25,7 +25,8 @@ struct ewald_ray {
 };
 
 /* Returns the radius in reciprocal space beyond which a spot is below `share` of its peak,
- * 1/A. It is at most the distance at which all samples belong to other reflections. */
+ * 1/A. The radius is at most the distance beyond which all samples belong to other
+ * reflections. */
 double ewald_radius(const struct phys_frame *frame, struct phys_spec spec, double share);
 
 /* Returns the largest change of a Miller index within a radius (1/A) in reciprocal
@@ -88,8 +89,8 @@ double ewald_hits(const struct ewald *ewald, double radius);
 /* Returns how many rows (h, k) of reflections must be searched. */
 double ewald_rows(const struct ewald *ewald);
 
-/* Returns an upper bound of the number of candidates with index h (low[0] .. high[0]). It
- * is cheap, because no reflection is tested by itself. */
+/* Returns an upper bound of the number of candidates with index h (low[0] .. high[0]). The
+ * bound is quick to find, because no reflection is tested by itself. */
 size_t ewald_most_in_layer(const struct ewald *ewald, double h);
 
 /* Writes the candidates with index h to `out` and returns their number. */

@@ -175,8 +175,8 @@ static void apply_factors(const struct splat_layer *splat_layer,
     }
 }
 
-/* Adds n numbers, times a weight, to a row of sums. It adds whole blocks as long as `room`,
- * the rest of the row, allows. */
+/* Adds n numbers, times a weight, to a row of sums. Whole blocks are added as long as
+ * `room`, the rest of the row, allows. */
 static inline void add_row(double weight, const real *restrict f2, int n, int room,
                            double *restrict sums)
 {

@@ -58,7 +58,7 @@ typedef int splat_scan(const struct pair *pair, const struct reflections *list, 
 /* A rectangle of samples, ends excluded, that the spot of a reflection covers. */
 struct outline {
     int fast[2], slow[2];
-    int hit; /* which of the `hits` that splat_outline() got has this spot */
+    int hit; /* the spot is of the reflection list[hits[hit]] of splat_outline() */
 };
 
 /* Writes the rectangles of samples that spots cover: the spots of the reflections

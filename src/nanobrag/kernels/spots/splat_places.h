@@ -117,8 +117,8 @@ static struct phys_anchor anchor_of(const struct pair *pair, const double *v,
     return a;
 }
 
-/* Returns the pixel of a sample along an axis, for `over` sub-pixels per pixel. It avoids
- * the division for one sub-pixel, which would take longer than the other work per
+/* Returns the pixel of a sample along an axis, for `over` sub-pixels per pixel. With one
+ * sub-pixel there is no division, which would take longer than the other work per
  * sample. */
 static inline int pixel_of(int over, int sample)
 {

@@ -63,7 +63,7 @@ void spots_free(struct spots_work *work);
 size_t spots_bytes(const struct spots_work *work);
 
 /* Returns the share of reciprocal space that the spots fill if at most `tolerance` of the
- * image's peak may be dropped. It is 1 or more if nothing may be dropped. */
+ * image's peak may be dropped. The share is 1 or more if nothing may be dropped. */
 double spots_share(const struct phys_frame *frame, struct phys_spec spec, double tolerance);
 
 /* Estimates the time of an image by spots in nanoseconds, from the first group of sources

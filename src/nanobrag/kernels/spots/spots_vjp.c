@@ -39,8 +39,8 @@ struct run {
 };
 
 /* All samples of a pixel must have the same factors. Otherwise each factor has slopes of
- * its own, which only the adjoint by lanes supports. The same holds if F is interpolated or
- * the amorphous material is evaluated at every sample. */
+ * its own, which only the adjoint by lanes supports. Only lanes also compute an
+ * interpolated F, and an amorphous material that is evaluated at every sample. */
 int spots_vjp_splats(const struct job *job)
 {
     const struct phys_frame *f = job->frame;
@@ -65,7 +65,8 @@ static int grow_weight(struct spots_work *work, const struct job *job)
 
 /* ---- tiles ---- */
 
-/* One step on a tile. `job` is the job of the tile's panel. */
+/* One of the steps that each_tile() runs. `job` is the job of the tile's
+ * panel. */
 typedef void tile_step(const struct run *run, const struct job *job,
                        const struct tile *tile, int chunk);
 

@@ -64,8 +64,8 @@ PHYS_FN struct phys_edge phys_edge(const struct phys_frame *frame, const double 
     return e;
 }
 
-/* Returns the unit normal of the plane of the pixels, pointing away from the crystal. It
- * can differ from frame->normal, which a user may set. */
+/* Returns the unit normal of the plane of the pixels, pointing away from the crystal. The
+ * normal can differ from frame->normal, which a user may set. */
 PHYS_FN struct phys_wide3 phys_plane_normal(const struct phys_frame *frame)
 {
     const double *f = frame->fast, *s = frame->slow, *n = frame->pix0;

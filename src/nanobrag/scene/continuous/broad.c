@@ -1,5 +1,6 @@
 /*
- * broad.c - the widths of a continuous crystal, as second moments (docs/theory.md, 16).
+ * broad.c - the widths of the spots of a continuous crystal (continuous.h), as variances
+ * and covariances (docs/theory.md, 16).
  * SPDX-License-Identifier: MIT
  */
 #include <math.h>

@@ -217,8 +217,8 @@ static int faces_away(const nb_scene *scene, const struct panel_middle *middle, 
 }
 
 /* Checks that the crystal illuminates panel i. A panel upstream of the crystal is allowed,
- * as at the ends of a barrel. It is refused if its axes are mirrored against the axes of
- * all panels downstream, because then some number has the wrong sign. */
+ * as at the ends of a barrel. Such a panel is refused if its axes are mirrored against the
+ * axes of all panels downstream, because then some number has the wrong sign. */
 static nb_status check_panel(nb_context *ctx, const nb_scene *scene,
                              const struct panel_middle *middle, int i, int sign,
                              const struct detector_place *place)

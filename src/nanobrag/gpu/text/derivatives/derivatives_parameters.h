@@ -105,8 +105,8 @@ PHYS_FN int jacobian_serve(const struct phys_frame *frame)
            && frame->surface != PHYS_CURVED_QUIRK;
 }
 
-/* The parameters of sum_block.h. It adds up `count` arrays number by number, but takes the
- * maximum of the last number. */
+/* The parameters of sum_block.h, which adds up `count` arrays number by number, but takes
+ * the maximum of the last number. */
 struct gpu_sum_parameters {
     const double *from; /* (count x length) */
     double *to; /* (ceil(count / SUM_FAN) x length) */

@@ -56,7 +56,7 @@ PHYS_FN void jacobian_thread_start(struct jacobian_thread *own, struct pixel pix
 }
 
 /* Saves a number (KEPT_WEIGHT and so on) that a thread needs again after a loop over pairs.
- * It is in memory, so that it takes no register in the loop. */
+ * The number is in memory, so that it takes no register in the loop. */
 PHYS_FN void keep(struct jacobian_thread *own, int i, real value)
 {
     *(volatile real *)(own->waiting + i) = value;

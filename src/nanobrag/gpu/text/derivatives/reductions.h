@@ -1,7 +1,7 @@
 /*
- * reductions.h - uses the Jacobian of a tile. It is written out as derivatives of the
- * photons, or reduced to a normal matrix or to a gradient. A gradient is a sum over pixels,
- * weighted with given cotangents of the photons or with the cotangents of a loss.
+ * reductions.h - uses the Jacobian of a tile. The Jacobian is written out as derivatives of
+ * the photons, or reduced to a normal matrix or to a gradient. A gradient is a sum over
+ * pixels, weighted with given cotangents of the photons or with the cotangents of a loss.
  *
  * Sums over pixels have a fixed order of the threads, and sums over tiles are a tree of
  * fixed shape. Nothing else affects their bits.

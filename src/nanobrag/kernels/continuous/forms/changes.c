@@ -257,7 +257,8 @@ static void change_point(const struct spot_nodes *n, const struct node_values *v
     }
 }
 
-/* Adds the changes of log I in each step by the prior of a star. */
+/* Adds the change of log I in each step by the change of n->prior, the inverse covariance
+ * of the variables of a star. */
 static void change_prior(const struct spot_nodes *n, const struct node_values *v,
                          struct moved *by, lanes_of_steps step)
 {

@@ -31,7 +31,9 @@ struct form {
     double s[6]; /* S */
     double k[6]; /* K, A^2 */
     double sig[6]; /* covariance of t at the reflection, S - S X^T C^-1 X S */
-    double beta[3], m[6]; /* change of the prior along t, to first and second order */
+    /* by the density of the rotations alone, log det of the Hessian grows by t.beta + t m
+     * t */
+    double beta[3], m[6];
     double b; /* B of isotropic displacement, A^2 */
 };
 

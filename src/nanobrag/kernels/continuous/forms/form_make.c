@@ -151,11 +151,11 @@ static void parts_of(const struct form_of *of, const struct form *form,
     find_fourth(form, p);
 }
 
-/* Writes beta and m. The change of the prior's Hessian along t is, to second order, P =
- * (X_t S^-1 - S^-1 X_t)/2 - X_t S^-1 X_t/4 and more, where X_t is the matrix of the cross
- * product with t. The change of log det is tr(sig P) less tr(sig P sig P)/2, the latter
- * with the first order of P. Both terms grow without bound if S has no inverse; their
- * difference does not, because S^-1 sig S^-1 = S^-1 + d. */
+/* Writes beta and m. The density of the rotations has a Hessian, which changes along t, to
+ * second order, by P = (X_t S^-1 - S^-1 X_t)/2 - X_t S^-1 X_t/4 and more, where X_t is the
+ * matrix of the cross product with t. The change of log det is tr(sig P) less tr(sig P sig
+ * P)/2, the latter with the first order of P. Both terms grow without bound if S has no
+ * inverse; their difference does not, because S^-1 sig S^-1 = S^-1 + d. */
 static void prior_along(const struct form_matrices *p, struct form *out)
 {
     const double trace = (p->b[0] + p->b[4] + p->b[8]) * (1. / 6);

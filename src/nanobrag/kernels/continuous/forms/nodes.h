@@ -78,7 +78,7 @@ struct node_values {
     on_nodes star_log[NODE_STEPS][STAR_POINTS]; /* log I of a step at the star's points */
     on_nodes star_slope[NODE_STEPS][STAR_POINTS]; /* slope of a step's log I by log I at the
                                                      points */
-    /* slope of a step's log I at a node by the prior */
+    /* slope of a step's log I at a node by the elements of spot_nodes.prior */
     double by_prior[NODE_STEPS][NODES][STAR_AXES][STAR_AXES];
     on_nodes output[NODE_OUTPUTS];
     on_nodes output_slope[NODE_OUTPUTS][NODE_STEPS]; /* slope by log I of each step */

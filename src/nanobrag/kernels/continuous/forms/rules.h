@@ -29,8 +29,8 @@ static inline int rules_point(int points, int i)
     return points * (points - 1) / 2 + i;
 }
 
-/* The derivatives of the place and the weight of a point by the energy and the weight of
- * one line. */
+/* The derivatives of the place and the weight of a point of Gauss's rule by the energy and
+ * the weight of one line. */
 struct rule_slopes {
     double at_e, at_w, weight_e, weight_w;
 };

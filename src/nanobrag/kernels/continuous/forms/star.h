@@ -1,7 +1,7 @@
 /*
  * star.h - the integral over the directions of a wide beam and the places in a large
- * crystal, at each node. Both are normal variables y of covariance prior^-1, fixed in the
- * laboratory.
+ * crystal, at each node. Both are normal variables y, fixed in the laboratory; the matrix
+ * `prior` is the inverse of their covariance.
  *
  * A star is the mean of y at a node and 2 n points about it, one step to either side along
  * n axes. log I less y prior y/2 is evaluated at these points, and the gaussian through
@@ -74,7 +74,7 @@ FORM_FN double star_height(const struct star *s, const double (*at)[NODES], int 
 }
 
 /* The result of the integral at a node: log I, its slopes by log I at the points, and its
- * slopes by the elements of the prior. */
+ * slopes by the elements of `prior`. */
 struct star_sum {
     double log, slope[STAR_POINTS];
     star_matrix by_prior;
@@ -91,7 +91,7 @@ FORM_FN double star_square(const struct star *s, const star_matrix prior, const 
 }
 
 /* Integrates the star of node i in a step, given log_i[m], log I at its points. `inverse`
- * and log_det are the inverse and the logarithm of the determinant of the prior. */
+ * and log_det are the inverse and the logarithm of the determinant of `prior`. */
 FORM_FN void star_integral(const struct star *s, const star_matrix prior,
                            const star_matrix inverse, double log_det,
                            const double (*at)[NODES], int i, const double *log_i,

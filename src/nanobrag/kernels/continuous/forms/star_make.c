@@ -313,9 +313,9 @@ static void begin(const struct star_making *m, struct star_node *to)
     if (other.loss < to->loss) *to = other;
 }
 
-/* The points of a star about its middle. Usually all nodes of a spot can share one shape,
- * because a crystal is small compared with its distance, and a divergence small compared
- * with the angles of a spot. */
+/* The points of a star (star.h), counted from its middle. Usually all nodes of a spot can
+ * share them, because a crystal is small compared with its distance, and a divergence small
+ * compared with the angles of a spot. */
 struct star_shape {
     int shared; /* 1: all nodes of the spot have this shape */
     double y[STAR_AXES]; /* y of the middle for which the shape was found */

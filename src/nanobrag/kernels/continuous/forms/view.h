@@ -1,6 +1,7 @@
 /*
- * view.h - the numbers of a frame as the spots of a continuous crystal need them, and the
- * adjoint of this step, from the cotangents of a spot to the cotangents of the frame.
+ * view.h - a view: the numbers of a frame as the spots of a continuous crystal need them;
+ * and the adjoint of this step, from the cotangents of a spot to the cotangents of the
+ * frame.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -26,8 +27,8 @@ struct crystal_at {
     double share[MOSAICS]; /* share of the intensity, times the weight of the orientation */
 };
 
-/* A group: neighbouring sources of one direction. Their energies are taken over the energy
- * of wave number k. */
+/* A group: neighbouring sources of one direction. Relative energies are divided by the
+ * energy of wave number k, the group's mean. */
 struct beam_group {
     int first, n; /* index of the first source in the frame; number of sources */
     double k, s[3]; /* mean wave number, 1/A; direction */
@@ -43,8 +44,9 @@ struct view {
     struct beam_group *group; /* (ngroup) */
 };
 
-/* What a spot is: one reflection of one mosaic, in one part of the rotation, in the light
- * of one group of sources, on one layer of a panel. */
+/* Tells which spot is meant: the spot of one reflection, by the core or the tail of the
+ * mosaic spread (MOSAIC_...), in one part of the rotation, in the light of one group of
+ * sources, on one layer of a panel. */
 struct spot_name {
     int h, k, l;
     int crystal, mosaic, group, panel, layer;

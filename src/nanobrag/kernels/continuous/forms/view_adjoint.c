@@ -94,7 +94,7 @@ static void widths_adjoint(const struct view *view, const struct spot_name *name
     add3(-2 * name->turn, back, bar->w);
 }
 
-/* Writes -p m p for p, the prior of a star. */
+/* Writes -p m p, where p is nodes->prior. */
 static void through_prior(const struct spot_nodes *nodes, const star_matrix m,
                           star_matrix out)
 {
@@ -120,7 +120,7 @@ static double by_divergence(const struct star *s, int k, int l, int i)
     return 0.5 * (s->way[k][x] * s->way[l][y] + s->way[k][y] * s->way[l][x]);
 }
 
-/* Adds to the cotangents of divergence and size, given the cotangents of a star's prior. */
+/* Adds to the cotangents of divergence and size, given dL/d(nodes->prior). */
 static void prior_adjoint(const struct spot_nodes *nodes, const struct phys_broad *b,
                           const star_matrix prior_bar, struct phys_broad *to)
 {
@@ -136,7 +136,7 @@ static void prior_adjoint(const struct spot_nodes *nodes, const struct phys_broa
     }
 }
 
-/* Writes the change of a star's prior along a change `dot` of the widths. */
+/* Writes the change of nodes->prior along a change `dot` of the widths. */
 static void prior_tangent(const struct spot_nodes *nodes, const struct phys_broad *b,
                           const struct phys_broad *dot, star_matrix out)
 {

@@ -1,7 +1,7 @@
 /*
- * samples_table.h - samples of PROFILE_TABLE, interpolated in the row of a spectrum. Each
- * sample finds its cell of the grid and copies the cell's six numbers; all else is
- * arithmetic in SIMD lanes.
+ * samples_table.h - samples of PROFILE_TABLE, interpolated in the spot's row of the
+ * spectrum (spectrum.h). Each sample finds its cell of the grid and copies the cell's six
+ * numbers; all else is arithmetic in SIMD lanes.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,7 +1,8 @@
 /*
- * continuous_tile.c - the rows of a tile for a continuous crystal. It is compiled once per
- * instruction set, in double. Arrays hold the rendered pixels in the order of grid_list(),
- * so only the loops over spots need to know where a pixel lies.
+ * continuous_tile.c - the photons of a tile and their derivatives (rows of the Jacobian)
+ * for a continuous crystal. It is compiled once per instruction set, in double. Arrays hold
+ * the rendered pixels in the order of grid_list(), so only the loops over spots need to
+ * know where a pixel lies.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -22,7 +22,7 @@ struct factors {
     of_slots d[3], r, per_ratio; /* direction, distance (m), and phys_place.per_ratio */
     of_slots omega, polar; /* solid angle and polarization */
     of_slots plain; /* omega times polar */
-    of_slots kahn; /* slope of the polarization in K */
+    of_slots kahn; /* slope of the polarization by Kahn's factor K */
 };
 
 /* A part of a tile whose factors are computed. */

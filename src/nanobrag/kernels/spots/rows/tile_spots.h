@@ -40,7 +40,7 @@ struct spot_batch {
 struct spot_batch tile_spots_start(const struct attempts *attempts);
 
 /* Lists the spots of the next batch in the attempts' workspace, in place of the last batch.
- * *listed becomes 0 if a single strip has too many spots. The search takes the share
+ * *listed becomes 0 if a single strip has too many spots. The search counts as the share
  * attempts->begin of the batch's progress. Errors: NB_ERR_MEMORY, NB_ERR_CANCELLED. */
 nb_status tile_spots_find(struct progress *progress, const struct attempts *attempts,
                           struct spot_batch *batch, int *listed);
