@@ -253,7 +253,9 @@ struct nb_fit {
     int on_device; /* 1: weights of a target lie on a device */
     int can_broaden; /* 1: spots can be broadened, as no scene has weights of its domains */
     int has_domains; /* 1: a shot has separate mosaic domains (NB_MOSAIC_DOMAINS) */
-    size_t named; /* 1 + the first shot that was loaded and named; 0: none yet */
+    /* 1 + number of the shot that was loaded first, whose parameter names hold for all; 0:
+     * none yet */
+    size_t named;
     int has_gauge; /* 1: all structure factors and the scales are free and unrestrained */
     double f_rms; /* rms of structure factors at the start */
     int alone, was_alone; /* 1: shots are being fitted alone; 1: they were before */

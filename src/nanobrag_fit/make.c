@@ -446,9 +446,9 @@ static nb_status sort_shared(nb_fit *fit, const nb_shot *shot, const char *share
     return NB_OK;
 }
 
-/* Sets fit->has_gauge if a scale and all structure factors that scatter are free. These are
- * one number too many, since a factor can move between them and changes no image. L-BFGS
- * needs no gauge: it solves no equations that this makes singular. */
+/* Sets fit->has_gauge if a scale and all structure factors that scatter are free. Together
+ * they have one number too many, since a factor can move between them and changes no image.
+ * L-BFGS needs no gauge: it solves no equations that this makes singular. */
 static nb_status find_gauge(nb_fit *fit, const nb_shot *shot)
 {
     const struct fit_layout *l = &fit->layout;

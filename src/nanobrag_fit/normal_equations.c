@@ -3,8 +3,9 @@
  * one shot's own parameters or all parameters, and finds their step by system.c.
  *
  * Structure factors are eliminated first. D is the diagonal of their block, K their
- * coupling with the dense parameters, M and g matrix and gradient of the dense parameters.
- * This leaves for dense parameters, and afterwards for structure factors F,
+ * coupling with the dense parameters; M and g are the matrix and the gradient of the dense
+ * parameters. The elimination leaves a matrix and a gradient for the dense parameters, and
+ * then a step for the structure factors F:
  *
  *   M - K D^-1 K^T,   g - K D^-1 g_F,   and then   F: -D^-1 (g_F + K^T step)
  *

@@ -102,8 +102,8 @@ static size_t read_header(const unsigned char *at, size_t n, struct dump *dump)
     return used + 1;
 }
 
-/* Returns the number of doubles. It is at most 200002^3, so that the number of bytes fits
- * 64 bits. */
+/* Returns the number of doubles. The number is at most 200002^3, so that the number of
+ * bytes fits 64 bits. */
 static uint64_t count_cells(const struct dump *dump, int planes)
 {
     uint64_t cells = 1;

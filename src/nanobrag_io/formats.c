@@ -1,7 +1,7 @@
 /*
- * formats.c - the public calls that write NXmx, miniCBF, .expt and .geom. They describe
- * geometry and beam of a simulator's images for the writers in nanobrag_io/images/,
- * nanobrag_io/experiment/ and nanobrag_io/geometry/.
+ * formats.c - the public calls that write NXmx, miniCBF, .expt and .geom. The calls
+ * describe geometry and beam of a simulator's images for the writers in
+ * nanobrag_io/images/, nanobrag_io/experiment/ and nanobrag_io/geometry/.
  *
  * SPDX-License-Identifier: MIT
  */

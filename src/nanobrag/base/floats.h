@@ -17,7 +17,7 @@ struct floats {
     int is_foreign;
 };
 
-/* Returns 1 if the environment is certainly the library's. This takes a few cycles. */
+/* Returns 1 if the environment is certainly the library's. The test takes a few cycles. */
 static inline int floats_are_standard(void)
 {
 #if defined(__x86_64__)

@@ -32,7 +32,7 @@ struct progress {
     atomic_int done, stop;
 };
 
-/* Begin a call. It has one pass unless progress_passes() follows. */
+/* Begin a call. The call has one pass unless progress_passes() follows. */
 void progress_begin(struct progress *progress, nb_context *ctx);
 
 /* Set the number of passes of a call, before the first one. All passes count as equally
@@ -50,8 +50,8 @@ void progress_weigh(struct progress *progress, int weight);
  * counted as a launch planned by compiled mode too. */
 void progress_start(struct progress *progress, int planned);
 
-/* Begin a part of a pass, in `steps` steps. It begins at the fraction `begin` of the pass
- * and covers the fraction `share`. */
+/* Begin a part of a pass, in `steps` steps. The part begins at the fraction `begin` of the
+ * pass and covers the fraction `share`. */
 void progress_part(struct progress *progress, double begin, double share, int steps);
 
 /* Count a step as done. Any thread may call this; only the first thread calls the

@@ -75,7 +75,8 @@ struct window {
     int row0; /* index of the panel's first row among all rows of the image */
     int *row; /* (nrow + 1) index of the first span of each row of tiles */
     struct tile_span *span; /* the spans of the image, row after row */
-    /* These describe an image of panels. They are 0 if the detector is one rectangle. */
+    /* The next members describe an image of panels; they are 0 if the detector is one
+     * rectangle. */
     int npanel;
     struct window *panel; /* (npanel) a window for each panel */
     int npanel_rows, *order;
@@ -105,8 +106,9 @@ struct window_pixels {
  * margin of 0. */
 struct window_pixels window_pixels_of(const struct nb_detector *detector);
 
-/* Makes a window. It keeps the pointer to the mask and copies everything else. Returns 0 if
- * there is no memory; the window is then empty, and window_free() may still be called. */
+/* Makes a window. The window keeps the pointer to the mask and copies everything else.
+ * Returns 0 if there is no memory; the window is then empty, and window_free() may still be
+ * called. */
 int window_make(const struct window_pixels *pixels, struct window *out);
 void window_free(struct window *window);
 

@@ -410,8 +410,7 @@ static struct placed *sorted_params(const struct params *params)
     return sorted;
 }
 
-/* Removes repeated parameters. It is an error if the repetition is among the first
- * s->once. */
+/* Removes repeated parameters. A repetition among the first s->once is an error. */
 static nb_status keep_once(const struct selection *s)
 {
     struct params *const out = s->out;

@@ -15,8 +15,8 @@
 
 /* Converts an image to counts. The caller has checked both arrays. `quirk` is the random
  * stream of the scene if noise is drawn as nanoBragg draws it, else NULL. The counts do not
- * depend on the number of threads. They may lie in the memory of the image, if both are
- * dense and begin at the same address. */
+ * depend on the number of threads. Counts may lie in the memory of the image, if both
+ * arrays are dense and begin at the same address. */
 void digitize(const struct window *window, const nb_digitizer *how, const nb_array *image,
               const struct random_stream *quirk, int threads, nb_array *counts);
 

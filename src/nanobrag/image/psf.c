@@ -212,7 +212,8 @@ static double solid_angle_slope(double g, double x, double y)
     return -x * y * (g * g + r2) / (x2 * y2 * sqrt(r2));
 }
 
-/* A weighted sum at g: value x solid_angle() + slope x solid_angle_slope(). */
+/* The height g and two weights: corner_at() returns value x solid_angle() + slope x
+ * solid_angle_slope(). */
 struct corner {
     double g, value, slope;
 };
@@ -301,9 +302,9 @@ static void convolve(struct psf *psf, const struct psf_panel *a, double fwhm,
 }
 
 /* The operation is linear, so that it also serves tangents and cotangents. The transforms
- * leave rounding errors of about 1e-16 of the maximum, of either sign, in dark pixels. They
- * are not clipped at 0, because that would break the derivative. Counts and noise read
- * negative photons as 0. */
+ * leave rounding errors of about 1e-16 of the maximum, of either sign, in dark pixels.
+ * Negative pixels are not clipped at 0, because that would break the derivative. Counts and
+ * noise read negative photons as 0. */
 void psf_apply(struct psf *psf, const struct psf_panel *panel, double fwhm_pixels,
                double *image)
 {

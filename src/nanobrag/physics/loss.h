@@ -1,8 +1,8 @@
 /*
- * loss.h - the loss of a pixel and its first and second derivative by the photons, for
- * the host and for the kernels of a device. <nanobrag/simulator.h> documents the formulas.
- * They are computed in double, because a loss is summed over all pixels, and without a
- * call of the mathematical library, so that loops over pixels can be vectorised.
+ * loss.h - the loss of a pixel and its first and second derivative by the photons, for the
+ * host and for the kernels of a device. <nanobrag/simulator.h> documents the formulas. The
+ * loss is computed in double, because a loss is summed over all pixels, and without a call
+ * of the mathematical library, so that loops over pixels can be vectorised.
  *
  * SPDX-License-Identifier: MIT
  */

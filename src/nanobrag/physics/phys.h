@@ -44,9 +44,9 @@ struct phys_dual {
     real f, df;
 };
 
-/* PHYS_READ(x) reads x, an element of an array in the global memory of a GPU. It tells the
- * compiler where x lies; otherwise each access would test whether its address belongs to
- * the shared memory of a block. */
+/* PHYS_READ(x) reads x, an element of an array in the global memory of a GPU. The macro
+ * tells the compiler where x lies; otherwise each access would test whether its address
+ * belongs to the shared memory of a block. */
 #if defined(__CUDA_ARCH__)
 #define PHYS_READ(x) phys_read(&(x))
 

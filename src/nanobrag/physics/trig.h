@@ -1,6 +1,6 @@
 /*
- * trig.h - sin and cos of pi x, and exp, as polynomials. They need no libm call, so
- * lanes, CUDA threads and NVRTC share them and every compiler can vectorise them.
+ * trig.h - sin and cos of pi x, and exp, as polynomials. The polynomials need no libm call,
+ * so lanes, CUDA threads and NVRTC share them and every compiler can vectorise them.
  *
  * The coefficients are minimax fits, in double and in float. Each fit has the lowest degree
  * whose relative error is below the rounding of its evaluation, 1 to 2 units in the last

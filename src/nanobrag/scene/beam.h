@@ -42,8 +42,8 @@ void beam_deviation(const nb_scene *scene, const struct scene_fixed *fixed, int 
                     double deviation[2]);
 
 /* Computes the rotation matrix (rows) from the laboratory to the frame of dxtbx, where the
- * beam travels along -z. It is the fixed rotation of the convention, followed by the
- * smallest rotation that takes the beam to -z. */
+ * beam travels along -z. The result is the fixed rotation of the convention, followed by
+ * the smallest rotation that takes the beam to -z. */
 void beam_turn_to_dxtbx(const nb_scene *scene, double turn[3][3]);
 
 /* Returns the wavelength of the scene, A; if sources are listed, their mean by weight. */

@@ -38,7 +38,7 @@ double mosaic_sum_weights(const double *weight, int ndomains);
 double mosaic_weight(const nb_scene *scene, int d, double mean);
 
 /* Computes the unit vectors along which the three spreads are stated, at phi = 0: a, c* x a
- * and c*. They turn with the crystal. */
+ * and c*. These vectors turn with the crystal. */
 void mosaic_frame(const struct crystal_axes *axes, double frame[3][3]);
 
 /* Returns 1 if the spread is stated about three axes, so that it may depend on the

@@ -85,7 +85,7 @@ nb_status scene_resolve(nb_context *ctx, nb_scene *scene, struct scene_fixed *fi
 void scene_fill(const nb_scene *scene, struct scene_fixed *fixed, double *box);
 
 /* Computes the frames of a resolved scene: one for each panel, or one if the detector is a
- * rectangle. They differ only in the numbers of the detector. All point to `sources`
+ * rectangle. The frames differ only in the numbers of the detector. All point to `sources`
  * (nsource) and `orientations` (nphi x ndomains), which the caller owns and this call
  * fills. */
 nb_status scene_derive(nb_context *ctx, const nb_scene *scene,

@@ -1,7 +1,7 @@
 /*
  * state/scene_signature.c - simulator_sign(): the members of a signature of compiled mode
- * that all calls of a simulator share. They tell features and sizes of its scene, its
- * policy and its device (compile/plan.h).
+ * that all calls of a simulator share. These members tell features and sizes of the
+ * simulator's scene, its policy and its device (compile/plan.h).
  *
  * SPDX-License-Identifier: MIT
  */

@@ -24,8 +24,8 @@
 /* Notes the number of boxes of a shot. fit->nbox becomes 0 if shots differ in it. */
 void boxes_note(nb_fit *fit, const nb_scene *scene);
 
-/* Returns why a fit has no errors by boxes; NULL if it has them. They need more boxes than
- * fitted values. */
+/* Returns why a fit has no errors by boxes; NULL if it has them. Errors by boxes need more
+ * boxes than fitted values. */
 const char *boxes_why_not(const nb_fit *fit);
 
 /* Replaces errors and covariance from counting by errors and covariance from boxes, once a

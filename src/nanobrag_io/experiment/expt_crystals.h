@@ -25,9 +25,9 @@ int expt_is_lattice(const struct expt *e, const cJSON *own, const cJSON *other,
                     const char **differs);
 
 /* Reads the crystals of all other experiments in `list` that share image, beam, detector
- * and goniometer with experiment e->i. They become lattices of *out, whose crystal is that
- * experiment's. `m` and `source` are the experiment's models. Returns NB_ERR_UNSUPPORTED if
- * a space group differs or there are too many lattices. */
+ * and goniometer with experiment e->i. These crystals become lattices of *out, whose
+ * crystal is that experiment's. `m` and `source` are the experiment's models. Returns
+ * NB_ERR_UNSUPPORTED if a space group differs or there are too many lattices. */
 nb_status expt_read_lattices(const struct expt *e, const cJSON *list,
                              const struct models *m, const struct scan_source *source,
                              const double turn[3][3], nb_experiment *out);

@@ -89,8 +89,8 @@ static nb_status check(nb_context *ctx, const char *name, const struct xparm *x)
     return NB_OK;
 }
 
-/* Reads the axes of the detector. They have six decimals in the file, so the slow axis is
- * made exactly perpendicular to the fast axis, and the normal to both. */
+/* Reads the axes of the detector. The axes have six decimals in the file, so the slow axis
+ * is made exactly perpendicular to the fast axis, and the normal to both. */
 static nb_status detector_axes(nb_context *ctx, const char *name, const struct xparm *x,
                                double axis[3][3])
 {

@@ -1,7 +1,7 @@
 /*
  * nxmx_sources.c - the files of a master. The master has a virtual dataset of HDF5, which
- * shows the frames of all files as one array. It contains the names of the files, not their
- * pixels.
+ * shows the frames of all files as one array. The master contains the names of the files,
+ * not their pixels.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -36,8 +36,8 @@ void nxmx_tree_range(struct hdf5_tree *tree, int bits, double underload, double 
  * Returns 0 without memory. */
 int nxmx_tree_mask(nb_context *ctx, struct hdf5_tree *tree, const struct exposure *first);
 
-/* The path of the group that identifies the scene (scene/members/fingerprint.h). It has the
- * numbers of the scene, and a checksum of the parameters of each frame. */
+/* The path of the group that identifies the scene (scene/members/fingerprint.h). The group
+ * has the numbers of the scene, and a checksum of the parameters of each frame. */
 #define NXMX_SCENE "/entry/nanobrag"
 
 /* Writes the group NXMX_SCENE, if the first frame has the numbers of the scene. Returns 0

@@ -88,7 +88,7 @@ static size_t sequence(const unsigned char *p)
     return n;
 }
 
-/* The name of a file may have bytes that are not UTF-8, which JSON needs. They become
+/* The name of a file may have bytes that are not UTF-8, which JSON needs. Such bytes become
  * '?'. */
 void document_text(struct document *d, cJSON *to, const char *key, const char *text)
 {

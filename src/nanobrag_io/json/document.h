@@ -1,6 +1,6 @@
 /*
- * document.h - makes a JSON document by cJSON. It counts items for which there was no
- * memory, so that no incomplete file is written. SPDX-License-Identifier: MIT
+ * document.h - makes a JSON document by cJSON. The document counts items for which there
+ * was no memory, so that no incomplete file is written. SPDX-License-Identifier: MIT
  */
 #ifndef NB_IO_JSON_DOCUMENT_H
 #define NB_IO_JSON_DOCUMENT_H

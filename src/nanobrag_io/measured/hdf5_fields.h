@@ -47,7 +47,8 @@ int fields_member(const struct fields *in, const char *group, uint64_t i,
 int fields_of_class(const struct fields *in, const char *group, const char *nx_class,
                     char out[FIELDS_PATH]);
 
-/* Finds the rank and the size of a field of numbers. Returns its rank, -1: it is none. */
+/* Finds the size of a field of numbers. Returns its rank; -1 if it is no field of
+ * numbers. */
 enum { FIELDS_RANK = 4 };
 int fields_size(hid_t data, hsize_t size[FIELDS_RANK]);
 

@@ -19,14 +19,14 @@ static const uint64_t measured_most = (uint64_t)1 << 31;
 nb_status measured_new(nb_context *ctx, const char *name, uint64_t nfast, uint64_t nslow,
                        nb_measured **out);
 
-/* Its pixels, to be filled. */
+/* The pixels of the image, to be filled. */
 double *measured_pixels(nb_measured *image);
 
 /* Marks pixels below `least` as bad, and with `equal` 1 only those equal to it. */
 nb_status measured_mask(nb_context *ctx, const char *name, nb_measured *image, double least,
                         int equal);
 
-/* Its mask, made with all pixels trusted if there is none; NULL: no memory. */
+/* The mask of the image, made with all pixels trusted if there is none; NULL: no memory. */
 uint8_t *measured_mask_of(nb_measured *image);
 
 /* Returns NB_ERR_ARGUMENT if a file has no such frame. */

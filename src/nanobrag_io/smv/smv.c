@@ -75,8 +75,8 @@ static int begins_record(struct span header, size_t i)
     return i == 0 || strchr("\n\r;{", header.at[i - 1]) != NULL;
 }
 
-/* Returns the value that begins at `at`, without blanks behind it. It ends at a semicolon,
- * or before the last line break in front of another '='. */
+/* Returns the value that begins at `at`, without blanks behind it. The value ends at a
+ * semicolon, or before the last line break in front of another '='. */
 static struct span value_from(const char *at, const char *end)
 {
     struct span value = {at, 0};

@@ -88,9 +88,9 @@ static int is_off(double a, double b, double share)
     return fabs(a - b) > share * fabs(b);
 }
 
-/* Returns the distance between a beam centre in a header and the scene's, mm. It is the
- * least over all ways of counting: from either side, with the axes exchanged, from the
- * corner or the middle of a pixel; and a header may mean the nearest point instead. */
+/* Returns the distance between a beam centre in a header and the scene's, mm. The distance
+ * is the least over all ways of counting: from either side, with the axes exchanged, from
+ * the corner or the middle of a pixel; and a header may mean the nearest point instead. */
 static double centre_off(const nb_description *d, double x, double y)
 {
     const double across = d->pixel * d->nfast, down = d->pixel * d->nslow;

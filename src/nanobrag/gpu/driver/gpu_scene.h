@@ -150,7 +150,7 @@ struct gpu_scene {
     struct gpu_buffer tangents, totals, change, sum_bar, f_counts, inputs[3];
     struct gpu_buffer count_parameters, tallies, pixels, counts, shown; /* for count.h */
     /* On the host: copies on their way to the device or back, the order of tangents, and
-     * sums of structure factors. They carry nothing from one call to the next. */
+     * sums of structure factors. These buffers carry nothing from one call to the next. */
     struct gpu_workspace staged, order, counted;
     struct gpu_workspace views, plan; /* views or panels of a call, and its plan */
     struct gpu_pinned strips; /* on the host: where photons of two launches arrive */
@@ -160,9 +160,9 @@ struct gpu_scene {
  * simulators share the device. */
 nb_status gpu_begin(nb_context *ctx, struct gpu_scene *scene);
 
-/* gpu_front_lists() prepares lists for the next launch. They lie behind `room` bytes, which
- * is the space for the parameters of a launch. gpu_list() returns the address of list
- * `which` on the device. */
+/* gpu_front_lists() prepares lists for the next launch. The lists lie behind `room` bytes,
+ * the space for the parameters of a launch. gpu_list() returns the address of list `which`
+ * on the device. */
 nb_status gpu_front_lists(nb_context *ctx, struct gpu_scene *scene, size_t room,
                           const struct gpu_span lists[FRONT_LISTS]);
 gpu_address gpu_list(const struct gpu_scene *scene, int which);

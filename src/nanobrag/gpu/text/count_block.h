@@ -75,8 +75,8 @@ PHYS_FN void count_store(const struct gpu_count_parameters *p, struct count_pixe
         ((unsigned short *)p->counts)[at] = (unsigned short)count;
 }
 
-/* Runs block `number` of p->blocks. It writes the counts of its pixels, 0 outside the ROI,
- * and one tally of them. */
+/* Runs block `number` of p->blocks. The block writes the counts of its pixels, 0 outside
+ * the ROI, and one tally of these counts. */
 PHYS_FN void count_block(const struct gpu_count_parameters *p, int number,
                          struct count_shared *shared)
 {
@@ -104,8 +104,8 @@ PHYS_FN void count_block(const struct gpu_count_parameters *p, int number,
     }
 }
 
-/* Runs block `number` of p->blocks. It writes the photons of its brightest shown pixel as a
- * float, at least 0. */
+/* Runs block `number` of p->blocks. The block writes the photons of its brightest shown
+ * pixel as a float, at least 0. */
 PHYS_FN void brightest_block(const struct gpu_count_parameters *p, int number,
                              struct count_shared *shared)
 {

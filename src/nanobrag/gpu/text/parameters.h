@@ -1,6 +1,6 @@
 /*
- * parameters.h - the parameters of the image kernels, in one struct. It stays at one
- * address of the device as long as a simulator lives, so that a recorded launch can be
+ * parameters.h - the parameters of the image kernels, in one struct. The struct stays at
+ * one address of the device as long as a simulator lives, so that a recorded launch can be
  * repeated when only numbers in the struct have changed.
  *
  * SPDX-License-Identifier: MIT

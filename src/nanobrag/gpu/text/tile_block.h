@@ -379,7 +379,8 @@ PHYS_FN void slot_list(const struct gpu_parameters *p, const struct tile_at *at,
 }
 
 /* Prepares the chunk of pairs from number `first` to `end`, at most at->pairs of them, and
- * lists the slots that can contribute, in their order. This takes three steps. */
+ * lists the slots that can contribute, in their order. The function takes three steps of
+ * gpu/text/block.h. */
 PHYS_FN void chunk_take(const struct gpu_parameters *p, const struct tile_at *at, int first,
                         int end, struct tile_shared *shared)
 {

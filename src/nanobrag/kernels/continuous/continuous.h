@@ -26,9 +26,9 @@ struct spot_strip {
     size_t first, n;
 };
 
-/* The workspace of continuous crystals. It grows if a frame needs more, and later calls
- * reuse it. Unless `held` is set, no result depends on its contents before a call. All
- * members are zero before the first use. */
+/* The workspace of continuous crystals. The workspace grows if a frame needs more, and
+ * later calls reuse it. Unless `held` is set, no result depends on its contents before a
+ * call. All members are zero before the first use. */
 struct continuous_work {
     int held; /* 1: the spots of the last call stay listed, and only their numbers follow
                  the parameters */

@@ -45,7 +45,8 @@ int list_grow(struct spot_table *table, size_t spots, size_t numbers)
     return 1;
 }
 
-/* A search for the reflections of one crystal, one mosaic and one group of sources. */
+/* A search for the reflections of one crystal, with the core or the tail of its mosaic
+ * spread, and one group of sources. */
 struct search {
     struct progress *progress;
     const struct view *view;

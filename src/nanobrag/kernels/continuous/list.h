@@ -58,7 +58,7 @@ void list_free(struct spot_table *table);
 /* Which spots are listed, and how far. */
 struct list_settings {
     double cut; /* a spot is followed to exp(-cut) of its peak */
-    int mosaics; /* 1: only the core of the mosaic; 2: core and tail */
+    int mosaics; /* 1: only the core of the mosaic spread; 2: core and tail */
     const struct job *job; /* the job of the image; its window decides which spots count */
     const struct pattern *pattern;
 };

@@ -196,7 +196,7 @@ static int change_all_of(struct changing *c, struct profile_change *to, double *
         const struct phys_frame_tangent *dot = along->dot + d;
         const struct crystal_change *crystal = crystal_along(c->all, c->spot, d);
 
-        if (dark) { /* the share of its mosaic is 0, but may grow along a tangent */
+        if (dark) { /* the share of its core or tail is 0, but may grow along a tangent */
             to->c[SPOT_L] = crystal->share[mosaic];
         } else {
             to->c[SPOT_L] += change_of_scale(&work->view, c->spot, dot, crystal);

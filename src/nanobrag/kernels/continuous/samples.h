@@ -44,7 +44,7 @@ struct profile {
 };
 
 /* Samples of one row of sub-pixels that lie side by side: sample i of n is at (a + i da,
- * b). They begin at the edge of a pixel and fill whole pixels. */
+ * b). The samples begin at the edge of a pixel and fill whole pixels. */
 struct sample_row {
     double a, da, b;
     int n;

@@ -55,8 +55,8 @@ void spot_factors_tangent(const struct phys_frame *frame, const struct listed_sp
                           const struct phys_frame_tangent *const *dot,
                           on_directions *log_i);
 
-/* Returns the share of a spot's crystal and mosaic: the weight of its orientation times the
- * share of core or tail. */
+/* Returns the weight of a spot's orientation times the share of the core or of the tail of
+ * the mosaic spread. */
 double spot_share(const struct view *view, const struct listed_spot *spot);
 
 /* Fills in the profile of a spot; `row` is memory for the table of its spectrum. Returns 0

@@ -43,8 +43,8 @@ struct normal_run {
 
 /* normal_reader() returns a reader that adds the Jacobian of each tile to the sums of its
  * chunk. After the last tile, normal_sum_chunks() adds the sums of all chunks to
- * work->sums[0], eliminates planes and completes the symmetric matrix. It returns 0 if
- * there was no memory for the planes. */
+ * work->sums[0], eliminates planes and completes the symmetric matrix. normal_sum_chunks()
+ * returns 0 if there was no memory for the planes. */
 struct jacobian_reader normal_reader(const struct normal_run *run);
 int normal_sum_chunks(const struct normal_run *run);
 

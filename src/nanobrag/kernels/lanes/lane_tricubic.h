@@ -245,7 +245,7 @@ static __attribute__((noinline, unused)) void interpolate(
     all_planes(0, term, in, at, out);
 }
 
-/* As interpolate(), with the derivatives by h, k and l. */
+/* Does what interpolate() does, and computes the derivatives by h, k and l. */
 static __attribute__((noinline, unused)) void interpolate_slopes(
     const real *restrict term, const struct in_cells *restrict in, int at,
     struct lane_f *restrict out)

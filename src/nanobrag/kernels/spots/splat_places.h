@@ -156,9 +156,9 @@ static int find_outline(const struct splat_layer *splat_layer, const struct loca
     return 1;
 }
 
-/* Pixels first .. end - 1 of a row of pixels. They lie side by side in the window's tiles
- * and in the layer's sums, the first at `place`. From there on, `room` numbers belong to
- * the same row. `span` is the span of tiles that holds the pixels; NULL before the first
+/* Pixels first .. end - 1 of a row of pixels. The pixels lie side by side in the window's
+ * tiles and in the layer's sums, the first at `place`. From there on, `room` numbers belong
+ * to the same row. `span` is the span of tiles that holds the pixels; NULL before the first
  * call. */
 struct painted_span {
     int first, end, room;

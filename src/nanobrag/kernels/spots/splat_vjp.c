@@ -166,8 +166,8 @@ PHYS_FN void bumps(int shape, const struct phys_crystal *of, struct samples *res
     out->crystal[FRAME_CRYSTAL - 1] = fudge;
 }
 
-/* Computes the moments of the slopes for the shapes of bumps(). They are also the slopes in
- * the metric, the first six numbers of frame_crystal(). */
+/* Computes the moments of the slopes for the shapes of bumps(). The moments are also the
+ * slopes by the metric, the first six numbers of frame_crystal(). */
 static void bump_moments(const struct samples *restrict in, struct piece_sums *out)
 {
     const int n = in->at.padded / BLOCK * BLOCK;

@@ -21,8 +21,8 @@ struct h_layer {
 
 struct continuous_work;
 
-/* The workspace of the spots strategy. It grows if a frame needs more, and later calls
- * reuse it, but no result depends on its contents before a call. All members are zero
+/* The workspace of the spots strategy. The workspace grows if a frame needs more, and later
+ * calls reuse it, but no result depends on its contents before a call. All members are zero
  * before the first use. */
 struct spots_work {
     size_t capacity; /* candidates for which there is memory */
@@ -100,8 +100,8 @@ struct spots_attempt spots_first(const struct kernel_set *kernels, const struct 
 int spots_again(const struct job *job, double peak, struct spots_attempt *attempt);
 
 /* Computes the Bragg sums of all pixels, over the samples within the attempt's radius and
- * without constant factors, in job->photons. It takes `share` of the progress. Errors:
- * NB_ERR_MEMORY, NB_ERR_CANCELLED. */
+ * without constant factors, in job->photons. The call takes `share` of the progress.
+ * Errors: NB_ERR_MEMORY, NB_ERR_CANCELLED. */
 nb_status spots_splat(struct progress *progress, const struct kernel_set *kernels,
                       const struct job *job, const struct spots_attempt *attempt,
                       double share, struct spots_work *work);

@@ -65,8 +65,7 @@ static int grow_weight(struct spots_work *work, const struct job *job)
 
 /* ---- tiles ---- */
 
-/* One of the steps that each_tile() runs. `job` is the job of the tile's
- * panel. */
+/* One of the steps that each_tile() runs. `job` is the job of the tile's panel. */
 typedef void tile_step(const struct run *run, const struct job *job,
                        const struct tile *tile, int chunk);
 
@@ -149,8 +148,8 @@ static void weigh_step(const struct run *run, const struct job *job,
     keep_weights(run, job, tile, chunk, weight);
 }
 
-/* Computes the photons of a tile from its Bragg sums. They are stored where the cotangents
- * of the sums will be. */
+/* Computes the photons of a tile from its Bragg sums. The photons are stored where the
+ * cotangents of the sums will be. */
 static void finish_step(const struct run *run, const struct job *job,
                         const struct tile *tile, int chunk)
 {

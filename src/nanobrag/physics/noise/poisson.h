@@ -124,8 +124,8 @@ PHYS_FN double phys_log_probability(double k, double mean)
 }
 
 /* Returns a Poisson number by the algorithm PTRS of Hoermann, Insurance: Mathematics and
- * Economics 12 (1993) 39: transformed rejection with squeeze. It takes 1.1 to 1.2 pairs of
- * uniforms for a number. */
+ * Economics 12 (1993) 39: transformed rejection with squeeze. A Poisson number takes 1.1 to
+ * 1.2 pairs of uniform numbers. */
 PHYS_FN double phys_rejected(struct phys_stream stream, double mean)
 {
     const double b = 0.931 + 2.53 * sqrt(mean);

@@ -1,8 +1,8 @@
 /*
  * precise.h - exp, log and cos in double for results that must have the same bits on every
- * CPU and GPU. They use only sums, products, one quotient and integer operations on bits.
- * All compilers round these alike if they do not fuse products and sums. The errors are at
- * most 1.5 units in the last place (the case `precise` of
+ * CPU and GPU. The functions use only sums, products, one quotient and integer operations
+ * on bits. All compilers round these alike if they do not fuse products and sums. The
+ * errors are at most 1.5 units in the last place (the case `precise` of
  * tests/physics/test_noise_draws.c). The coefficients are near-minimax fits, each of the
  * lowest degree whose error is below the rounding of the evaluation.
  *

@@ -33,10 +33,10 @@ struct detector_place {
 nb_status detector_resolve(nb_context *ctx, nb_scene *scene, struct panel_middle *middle);
 
 /* States a resolved detector by its distance along the beam instead of the distance along
- * its normal. This applies to a detector that is placed by the point nearest to the crystal
- * and pivots about the crystal, as a panel of an .expt does. The nearest point stays the
- * same, so that a later change of the distance moves the detector along its normal. Any
- * other detector is left unchanged. */
+ * its normal. The function is for a detector that is placed by the point nearest to the
+ * crystal and pivots about the crystal, as a panel of an .expt does. The nearest point
+ * stays the same, so that a later change of the distance moves the detector along its
+ * normal. Any other detector is left unchanged. */
 void detector_measure_along_beam(nb_scene *scene);
 
 /* Returns the number of rectangles of a detector: its panels, or 1. */

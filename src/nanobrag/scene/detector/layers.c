@@ -24,8 +24,8 @@ enum { LAYERS_MOST = 100, ANGLES = 32 };
 /* Largest error allowed in the place of a spot, at any angle of the detector, in pixels. */
 static const double most_off = 0.02;
 
-/* Largest spread allowed for a spot by the depths within one layer, in pixels. It is the
- * standard deviation of a pixel, a square of edge 1, so that the copies of a sharp spot
+/* Largest spread allowed for a spot by the depths within one layer, in pixels. The value is
+ * the standard deviation of a pixel, a square of edge 1, so that the copies of a sharp spot
  * from neighbouring layers leave no gap. */
 static const double most_spread = 0.28867513459481287;
 

@@ -506,7 +506,8 @@ static nb_status check_placement(nb_context *ctx, const nb_detector *d)
 nb_status panels_resolve(nb_context *ctx, nb_scene *scene, struct panel_middle *middle)
 {
     nb_detector *d = &scene->detector;
-    /* Both lists are copies that belong to the simulator, so they may be written. */
+    /* The lists of panels and of groups are copies that belong to the simulator, so they
+     * may be written. */
     nb_panel *panel = (nb_panel *)(uintptr_t)d->panel;
     nb_panel_group *group = (nb_panel_group *)(uintptr_t)d->group;
 

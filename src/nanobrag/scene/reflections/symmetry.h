@@ -25,7 +25,7 @@ int symmetry_leader(int system, int i);
 /* Returns the name of a system, such as "tetragonal". */
 const char *symmetry_system_name(int system);
 
-/* Sets the numbers of a cell that are tied to others, from the free ones. This also
+/* Sets the numbers of a cell that are tied to others, from the free ones. The function also
  * converts a tangent of a cell. */
 void symmetry_tie_cell(int system, double cell[6]);
 

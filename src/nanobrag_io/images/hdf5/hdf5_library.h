@@ -10,8 +10,8 @@
 
 #include <hdf5.h>
 
-/* HDF5 begins its macros for constants with these two, which would call H5open(). They are
- * made empty, because hdf5_library_open() has called it already. */
+/* HDF5 begins its macros for constants with these two, which would call H5open(). Both are
+ * made empty here, because hdf5_library_open() has called it already. */
 #undef H5CHECK
 #undef H5OPEN
 #define H5CHECK

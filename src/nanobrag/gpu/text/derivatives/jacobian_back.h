@@ -258,9 +258,9 @@ PHYS_ASSERT(PHYS_LAST_ncells - PHYS_AT_ncells + 1 == PHYS_CELLS_NUMBERS
             "lattice_slopes() computes the derivatives of close_sums() in this order");
 
 /* Adds the derivatives of F^2 by the metric (hh kk ll hk hl kl) and by the fudge factor.
- * The array `by` holds the derivatives by the metric, divided by the fudge factor. It
- * serves both, because F^2 depends on metric and fudge only through fudge rho^2, and rho^2
- * is linear in the metric. */
+ * The array `by` holds the derivatives by the metric, divided by the fudge factor. The
+ * array serves both, because F^2 depends on metric and fudge only through fudge rho^2, and
+ * rho^2 is linear in the metric. */
 PHYS_FN void close_width(const struct phys_crystal *c, real weight,
                          const real by[JACOBIAN_CRYSTAL], real *number)
 {

@@ -31,8 +31,8 @@ struct form {
     double s[6]; /* S */
     double k[6]; /* K, A^2 */
     double sig[6]; /* covariance of t at the reflection, S - S X^T C^-1 X S */
-    /* by the density of the rotations alone, log det of the Hessian grows by t.beta + t m
-     * t */
+    /* log det of the Hessian grows along t by t.beta + t m t, from the density of the
+     * rotations alone */
     double beta[3], m[6];
     double b; /* B of isotropic displacement, A^2 */
 };
@@ -351,8 +351,8 @@ struct form_slopes_at {
     struct form_slopes slopes;
 };
 
-/* Returns log I and its slopes at the place q0 + d. This is a function of its own because
- * compilers do not vectorise a loop that takes an address. */
+/* Returns log I and its slopes at the place q0 + d. A function of its own keeps addresses
+ * out of the loop over places, which compilers would not vectorise. */
 FORM_FN struct form_slopes_at form_slopes_at(const struct form *f, struct form_vector d)
 {
     const struct form_steps steps = form_at(f, d);

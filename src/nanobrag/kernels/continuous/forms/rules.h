@@ -19,8 +19,8 @@ struct rules {
     double at[RULE_POINTS], weight[RULE_POINTS];
 };
 
-/* Makes the rules for the energies of n sources over wave number k. There are fewer rules
- * than RULE_MOST if there are few different lines. */
+/* Makes the rules for the energies of n sources, divided by the energy of wave number k.
+ * There are fewer rules than RULE_MOST if there are few different lines. */
 void rules_make(int n, const struct phys_source *source, double k, struct rules *out);
 
 /* Returns the index of point i of the rule with `points` points. */

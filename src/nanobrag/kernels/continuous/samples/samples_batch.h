@@ -37,8 +37,8 @@ struct cursor {
     int row, pixel;
 };
 
-/* Places n pixels of a row, from pixel `first` on, in the slots from `slot` on. It writes
- * whole vectors, so also some slots after them. */
+/* Places n pixels of a row, from pixel `first` on, in the slots from `slot` on. Whole
+ * vectors are written, so that some slots after these change too. */
 static void place_pixels(const struct sample_row *row, int over, int first, int n,
                          struct batch *batch, int slot)
 {

@@ -62,9 +62,9 @@ PHYS_FN real quartic(const real *c, real a, real b)
 }
 
 /* Returns Mills' ratio of x, the integral of exp((x^2 - t^2)/2) over t from x to infinity,
- * for s = (x - 4)/(x + 4). It is a minimax polynomial in s, without error at x = 0. Callers
- * multiply the ratio by exp(-x^2/2); the error of this product is at most 1.4e-15 (in float
- * 2e-8). */
+ * for s = (x - 4)/(x + 4). The result is a minimax polynomial in s, without error at x = 0.
+ * Callers multiply the ratio by exp(-x^2/2); the error of this product is at most 1.4e-15
+ * (in float 2e-8). */
 PHYS_FN real mills(real s)
 {
 #ifdef PHYS_SINGLE

@@ -1,7 +1,7 @@
 /*
  * samples_range.h - samples of PROFILE_RANGE: integrals over the range, from values at its
- * ends. They are computed in steps, each over all samples. A step's chain of operations is
- * short, so that the processor overlaps many samples.
+ * ends. The integrals are computed in steps, each over all samples. A step's chain of
+ * operations is short, so that the processor overlaps many samples.
  *
  * SPDX-License-Identifier: MIT
  */
