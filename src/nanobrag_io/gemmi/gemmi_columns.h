@@ -41,8 +41,8 @@ struct Choice {
 const Column *find_column(const Columns &columns, const std::string &label);
 
 /* Chooses the columns for F: by a label, where the label of one Friedel mate selects both;
- * without a label by types and usual names. Refuses a column that has neither amplitudes
- * nor intensities. */
+ * without a label the only column of amplitudes, or of intensities if only these are
+ * measured. Refuses a column that has neither amplitudes nor intensities. */
 Choice choose(const Columns &columns, const char *label);
 
 /* Writes to *out which columns were chosen. */

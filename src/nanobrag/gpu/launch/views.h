@@ -25,7 +25,8 @@ struct gpu_view {
     int alike;
     int planned;
     struct gpu_kernel kernel; /* kernel of the Bragg sums; valid in the view `alike` */
-    double peak; /* photons of the brightest pixel; set if they may be too few for float */
+    /* photons of the brightest pixel; set if float may lose the spots of the view */
+    double peak;
 };
 
 /* Rows of tiles of a view that a launch computes. */
@@ -50,7 +51,8 @@ struct gpu_plan {
     struct gpu_bundle *bundle; /* (launches) */
     int launches;
     int sequences; /* number of launches that may differ from one another */
-    int loses; /* 1: the photons of a view may be too few for float (rounding_is_lost()) */
+    /* 1: a view may hold only tails of spots, which float loses (rounding_is_lost()) */
+    int loses;
     /* the largest numbers in a launch */
     int most_strips;
     size_t most_blocks, most_pixels;
@@ -85,8 +87,7 @@ int views_keep_lost(struct image_run *run);
 /* Returns 1 if the photons of a view come back to the host. */
 int view_comes_back(const struct gpu_view *view);
 
-/* Compute all views; then compute again, in double, the views that were too dark for
- * float. */
+/* Compute all views; then compute again, in double, the views whose spots float lost. */
 nb_status views_run(struct image_run *run);
 
 #endif
