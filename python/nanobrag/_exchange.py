@@ -19,7 +19,7 @@ from ._files import Path, SmvHeader, path_of
 from ._lib import ffi, lib
 from ._scene import Scene, scene_of
 from ._simulator import Simulator, is_simulator
-from ._structs import Compression, Found, Lattice
+from ._structs import Compression, ExptImage, Found, Lattice
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
@@ -112,6 +112,27 @@ def read_expt(path: Path, i: int = 0, *, lattices: bool = False) -> Experiment:
     """
     function = lib.nb_expt_read_lattices if lattices else lib.nb_expt_read
     return _read(function, path_of(path), integer(i, "i"))
+
+
+def expt_images(path: Path) -> list[ExptImage]:
+    """List the images that the experiments of DIALS in a file (.expt) name.
+
+    An image that is not where the file says is looked for beside it, also with .gz or .bz2
+    appended. `read_image(image.file, max(image.frame, 0))` reads one.
+
+    Raises:
+        FileError: the file cannot be read.
+        FormatError: it is no list of experiments; the text names what is wrong.
+        UnsupportedError: a build without cJSON.
+    """
+    c, n, context = ffi.new("nb_expt **"), ffi.new("size_t *"), Context(threads=1)
+    with context.lock:
+        context.run(lib.nb_expt_open, context.pointer, path_of(path), c)
+        try:
+            images = lib.nb_expt_images(c[0], n)
+            return [record(ExptImage, images[i]) for i in range(n[0])]
+        finally:
+            lib.nb_expt_free(c[0])
 
 
 def read_xparm(path: Path) -> Experiment:

@@ -2226,6 +2226,38 @@ class FitMisfit(Record):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class ExptImage(Record):
+    """An image that an experiment names.
+
+    Attributes:
+        file:
+            path of an existing file, or the path that was looked for first
+        frame:
+            number of the image in the file, from 0; -1: the file holds one image
+        experiment:
+            number of the experiment in the .expt, from 0
+        first:
+            number of the first experiment that has this image
+        image:
+            number of the image in the scan, from 0; 0 if there is no scan
+        array:
+            number of the image as DIALS counts it in a bbox: the middle of the image is array +
+            1/2
+        identifier:
+            of the experiment; "": none
+    """
+
+    _c = "nb_expt_image"
+    file: str
+    frame: int
+    experiment: int
+    first: int
+    image: int
+    array: int
+    identifier: str
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class GeometryInfo(Record):
     """The size of a geometry, and the places of numbers that are in a data file.
 
@@ -2272,12 +2304,12 @@ class GeometryInfo(Record):
 __all__ = [
     "Anomalous", "Atom", "Background", "BackgroundKind", "Beam", "Coarse", "Compile",
     "CompileStats", "Compression", "Convention", "Crystal", "CrystalInfo", "Description",
-    "Detector", "Fcalc", "FcalcMethod", "FitCorrelation", "FitEnd", "FitErrors", "FitImage",
-    "FitMethod", "FitMisfit", "FitScaling", "FitShot", "FitStage", "FitState", "FitValue",
-    "Found", "GeometryInfo", "Given", "GradcheckLoss", "GradcheckRow", "GradcheckSummary",
-    "HklInfo", "Integrated", "Interpolation", "Lattice", "LogLevel", "LossKind", "Material",
-    "Merge", "Misfit", "MosaicModel", "Mtz", "Options", "Origin", "Panel", "PanelGroup",
-    "Parameter", "Pivot", "PixelTrace", "PointSpread", "PointSpreadKind", "Precision",
-    "Profile", "Quirk", "Restraint", "Scan", "Shape", "Smooth", "Source", "Statistics",
-    "Status", "Strategy", "System", "Target", "Verdict"
+    "Detector", "ExptImage", "Fcalc", "FcalcMethod", "FitCorrelation", "FitEnd", "FitErrors",
+    "FitImage", "FitMethod", "FitMisfit", "FitScaling", "FitShot", "FitStage", "FitState",
+    "FitValue", "Found", "GeometryInfo", "Given", "GradcheckLoss", "GradcheckRow",
+    "GradcheckSummary", "HklInfo", "Integrated", "Interpolation", "Lattice", "LogLevel",
+    "LossKind", "Material", "Merge", "Misfit", "MosaicModel", "Mtz", "Options", "Origin",
+    "Panel", "PanelGroup", "Parameter", "Pivot", "PixelTrace", "PointSpread", "PointSpreadKind",
+    "Precision", "Profile", "Quirk", "Restraint", "Scan", "Shape", "Smooth", "Source",
+    "Statistics", "Status", "Strategy", "System", "Target", "Verdict"
 ]

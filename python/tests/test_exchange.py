@@ -119,6 +119,19 @@ def test_the_crystals_of_one_image_are_lattices(tmp_path):
     assert found.at(0).crystal == found.scene.crystal
 
 
+@needs_json
+def test_images_of_an_experiment(sweep, tmp_path):
+    path = tmp_path / "a.expt"
+    (tmp_path / "n_003.cbf.gz").touch()
+    nanobrag.write_expt(sweep, path, images=2, first=3, files="/nowhere/n_###.cbf")
+    images = nanobrag.expt_images(path)
+    assert [image.file for image in images] == [str(tmp_path / f"n_00{i}.cbf.gz") for i in (3, 4)]
+    assert [(image.frame, image.image, image.array, image.first) for image in images] == [(-1, 0, 2, 0), (-1, 1, 3, 0)]
+    path.write_text("{}")
+    with pytest.raises(nanobrag.FormatError, match="ExperimentList"):
+        nanobrag.expt_images(path)
+
+
 def test_xparm(tmp_path):
     path = tmp_path / "XPARM.XDS"
     path.write_text(XPARM)

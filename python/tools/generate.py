@@ -33,13 +33,13 @@ OUTPUT = {
     "nb_hkl_info": "HklInfo", "nb_crystal_info": "CrystalInfo", "nb_atom": "Atom",
     "nb_fit_state": "FitState", "nb_fit_value": "FitValue", "nb_fit_correlation": "FitCorrelation",
     "nb_fit_shot": "FitShot", "nb_fit_result": "FitResultMembers", "nb_misfit": "Misfit",
-    "nb_fit_misfit": "FitMisfit", "nb_geometry_info": "GeometryInfo",
+    "nb_fit_misfit": "FitMisfit", "nb_geometry_info": "GeometryInfo", "nb_expt_image": "ExptImage",
 }  # fmt: skip
 # what stands in the signature of a function of the package, and where (tests/test_headers.py)
 ARGUMENTS = {
     "nb_array", "nb_context_options", "nb_normal", "nb_digitizer", "nb_gradcheck_options",
     "nb_shot", "nb_fit_options", "nb_fit_request", "nb_experiment", "nb_expt_options",
-    "nb_nxmx_options", "nb_column", "nb_expt_image", "nb_measured",
+    "nb_nxmx_options", "nb_column", "nb_measured",
 }  # fmt: skip
 # prefix of the constants; "Flag" for bits
 ENUMS = {
