@@ -45,15 +45,17 @@
  *   bar_x            bar_x has one row for each cotangent. nb_vjp() adds the gradient
  *                    dL/dx = J^T bar_image to the row
  *
- * Shapes. The right margin states the shape of an array in these numbers:
+ * Shapes. The text about an array ends with the shape of the array, in these numbers:
  *
  *   nslow, nfast  the number of pixels along the slow axis and the fast axis of the image
  *   nparam        the number of free parameters
  *   nF            the number of free structure factors F[h,k,l]
  *   ndense        the number of all other free parameters: nparam - nF
  *
- * An array is *dense* if its elements follow each other in memory (nb_array.stride). Arrays
- * lie in host memory, unless a call says that they may lie on a device.
+ * A pixel is *rendered* if it lies in the ROI, lies in a box (if the scene has boxes) and
+ * is not masked. A *tile* is a block of 32 x 8 pixels. An array is *dense* if its elements
+ * follow each other in memory (nb_array.stride). Arrays lie in host memory, unless a call
+ * says that they may lie on a device.
  *
  * Common errors. nb_forward(), nb_forward_batch(), nb_jvp(), nb_vjp(), nb_jtj(), nb_loss()
  * and nb_planes() have these errors in common. Each call lists only its further errors.
@@ -85,16 +87,16 @@
  *
  * Allocated by the first call that needs it, and kept:
  *
- *   - the plans of calls (compile.h) and the kernels built at run time; both belong to the
- *     context;
- *   - an array of photons in double, for the rendered tiles. With a point spread, and in
- *     nb_forward_add(), the array is for the whole image;
- *   - workspace for derivatives, normal matrices and planes of background.
+ *   - plans, the stored decisions for each kind of call (compile.h), and kernels built at
+ *     run time. Both belong to the context;
+ *   - an array of photons in double, for all tiles with rendered pixels. With a point
+ *     spread, and in nb_forward_add(), the array is for the whole image;
+ *   - workspace for derivatives, for normal matrices and for fits of the background.
  *
  * Kept, and made larger when a call needs more:
  *
  *   - lists of spots;
- *   - workspace for structure factors, in losses with planes of background;
+ *   - workspace for structure factors, in losses that fit the background;
  *   - buffers for copies to and from a device;
  *   - on a device, the images of nb_forward_batch().
  *
@@ -124,9 +126,8 @@ NB_BEGIN_DECLS
 typedef struct nb_simulator nb_simulator;
 
 /* The precision of the loops over pixels. All other arithmetic is in double. In single
- * precision each tile (32 x 8 pixels) stores the Miller indices at its middle in double.
- * Single precision rounds only the change of the indices across the tile (docs/theory.md,
- * 13). */
+ * precision each tile stores the Miller indices at its middle in double. Single precision
+ * rounds only the change of the indices across the tile (docs/theory.md, 13). */
 enum nb_precision { NB_PRECISION_DOUBLE, NB_PRECISION_SINGLE };
 
 /* How a simulator adds up the samples of a pixel (docs/theory.md, 13). A sample is one
@@ -158,12 +159,12 @@ enum nb_strategy {
 typedef struct nb_options {
     int precision; /* enum nb_precision */
     int strategy; /* enum nb_strategy */
-    /* The allowed error of a pixel, as a fraction of the brightest rendered pixel before
-     * the point spread. 0 means 1e-10 in double, and 1e-5 in single precision. Pixels
-     * outside the ROI and masked pixels may have larger errors. NB_STRATEGY_SPOTS omits
-     * samples up to this error. In single precision, the simulator divides a tile into
-     * parts if the error of the tile would be larger. If the error of a part would still be
-     * larger, the simulator computes the part in double. */
+    /* The allowed error of a pixel, as a fraction of the brightest rendered pixel. Both are
+     * taken before the point spread. 0 means 1e-10 in double, and 1e-5 in single precision.
+     * Pixels outside the ROI and masked pixels may have larger errors. NB_STRATEGY_SPOTS
+     * omits samples up to this error. In single precision, if the error of a tile would be
+     * larger, the simulator divides the tile into parts. If the error of a part would still
+     * be larger, the simulator computes the part in double. */
     double tolerance;
 } nb_options;
 
@@ -182,9 +183,10 @@ typedef struct nb_options {
  *                       unknown, or names a parameter that the scene does not have.
  *   NB_ERR_SCENE        members of the scene contradict each other.
  *   NB_ERR_UNIT_CELL    the cell is missing or flat.
- *   NB_ERR_UNSUPPORTED  this build or machine lacks the instruction set, the point spread
- *                       or compiled mode; or the device or compiled mode does not support
- *                       this scene, and NANOBRAG_STRICT=1 is set (common errors, above).
+ *   NB_ERR_UNSUPPORTED  a point spread without FFTW; NB_STRATEGY_REFERENCE in single
+ *                       precision; NANOBRAG_ISA names an instruction set that the machine
+ *                       lacks; compiled mode is required, but off; or device or compiled
+ *                       mode does not support this scene, and NANOBRAG_STRICT=1 is set.
  *   NB_ERR_MEMORY       out of memory.
  */
 NB_API nb_status nb_simulator_create(nb_context *ctx, const nb_scene *scene,
@@ -201,7 +203,7 @@ NB_API size_t nb_simulator_nparam(const nb_simulator *sim);
  * Describe the free parameter x[i].
  *
  *   i    [in]   index in x, 0 to nparam - 1
- *   out  [out]  name, unit, value in the scene, scale and bounds
+ *   out  [out]  name, unit, value in the scene, bounds, ... (nb_param in params.h)
  *
  * Errors: NB_ERR_ARGUMENT (sim or out is NULL, or there is no parameter i).
  */
@@ -245,10 +247,10 @@ NB_API nb_status nb_simulator_resolved(const nb_simulator *sim, const double *x,
  *   x      [in]   parameters; NULL: the values of the scene        (nparam)
  *   image  [out]  photons per pixel, float32 or float64            (nslow x nfast)
  *
- * The call writes 0 to pixels outside the ROI, pixels outside all boxes and masked pixels.
- * A point spread still carries the light of such a pixel into its neighbours. A float32
- * image is the rounded float64 image. The first call with an image that is not dense
- * float64 allocates workspace for the rendered tiles.
+ * The call writes 0 to pixels that are not rendered. With a point spread, light that falls
+ * into such a pixel still reaches its neighbours. A float32 image is the rounded float64
+ * image. The first call with an image that is not dense float64 allocates the array of
+ * photons (Memory, above).
  *
  * The image may lie on the CUDA device that computes it (nb_description.device), unless the
  * scene has a point spread. The image is complete when the call returns. Before the call,
@@ -269,15 +271,15 @@ NB_API nb_status nb_forward(nb_simulator *sim, const double *x, nb_array *image)
  *   image  [out]  one array for each image, as in nb_forward(); types, strides and devices
  *                 may differ                                 (n arrays, nslow x nfast)
  *
- * On a CUDA device the call computes images of a small detector together. As many images as
- * fit in the workspace on the device share one launch and one copy in each direction. The
- * call allocates memory for these images, and frees this memory at its end. In these cases
- * the call computes the images one by one:
+ * On a CUDA device the call computes images of a small detector together. Images share one
+ * launch, and one copy in each direction, as long as they fit in the workspace on the
+ * device. The call allocates memory for these images, and frees this memory at its end. In
+ * these cases the call computes the images one by one:
  *
  *   - the host computes the images;
- *   - the scene has a point spread;
+ *   - the scene has a point spread, or a detector of panels;
  *   - structure factors are free (F[...], default_f);
- *   - one image fills a launch.
+ *   - the workspace on the device does not hold two images.
  *
  * Further errors: NB_ERR_ARGUMENT (n < 1), NB_ERR_UNSUPPORTED (an image lies on a device,
  * and the scene has a point spread). If one of the arrays is wrong, the call does not
@@ -304,9 +306,10 @@ NB_API nb_status nb_forward_batch(nb_simulator *sim, int n, const double *x,
  * Strategies. NB_STRATEGY_REFERENCE differentiates one sample after the other, in double.
  * The other strategies differentiate several samples at once with SIMD instructions, in the
  * precision of the simulator. NB_STRATEGY_SPOTS omits samples that no spot reaches (within
- * the tolerance). The image jumps where the nearest reflection of a sample changes. The
- * derivative does not include the jump. The derivative is the slope on the side of the jump
- * where the sample lies.
+ * the tolerance). Unless the simulator integrates over the mosaic spread (docs/theory.md,
+ * 16), a sample gets photons only from its nearest reflection. The image jumps where the
+ * nearest reflection changes. The derivative is the slope on the side of the jump where the
+ * sample lies, without the jump.
  *
  * CUDA. A device (nb_description.derivatives) adds up all samples. In single precision it
  * computes in float only if the rounding errors allow float. NVRTC builds the kernels when
@@ -334,8 +337,8 @@ NB_API nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const doub
  *
  *   x          [in]      parameters; NULL: the values of the scene (nparam)
  *   ncot       [in]      number of cotangents, 1 or more
- *   bar_image  [in]      cotangents dL/dI, float32 or float64. The call ignores masked
- *                        pixels and pixels outside the ROI  (ncot arrays, nslow x nfast)
+ *   bar_image  [in]      cotangents dL/dI, float32 or float64. The call uses only rendered
+ *                        pixels                             (ncot arrays, nslow x nfast)
  *   bar_x      [in,out]  one gradient in each row. The call adds to bar_x: fill bar_x with
  *                        zeros before the first call               (ncot x nparam)
  *
@@ -386,20 +389,19 @@ typedef struct nb_normal {
  *                                                                  (nslow x nfast)
  *   out       [in,out]  the call adds to the members of out that are not NULL
  *
- * The call adds up the matrix tile by tile, and stores no Jacobian. With a point spread the
- * call allocates images in double, and frees them at its end: ndense + 4 images of the size
- * of the ROI, and 4 images of the size of the detector. Strategy, precision and device are
- * as in nb_jvp().
+ * Without a point spread the call adds up the matrix tile by tile, and stores no Jacobian.
+ * With a point spread the call stores the Jacobian. It allocates images in double, and
+ * frees them at its end: ndense + 4 images of the size of the ROI, and 4 images of the size
+ * of the detector. Strategy, precision and device are as in nb_jvp().
  *
  * A device computes the normal matrix if all these conditions hold. Otherwise the host
  * computes the normal matrix.
  *
  *   - At most 32 parameters are free, and all of them are dense.
  *   - default_f is not free, or the scene lists no reflections.
- *   - At most 4 free parameters (8 in single precision) change the orientations of mosaic
- *     domains or phi steps by different angles, or change their weights. Such parameters
- *     are phi0, osc, spindle, mosaic spread and domain weights. With an anisotropic mosaic
- *     spread, cell and misset are such parameters too.
+ *   - At most 4 free parameters (8 in single precision) turn each mosaic domain or phi step
+ *     by its own angle, or change the weights of domains: phi0, osc, spindle, mosaic spread
+ *     and domain weights. With an anisotropic mosaic spread, cell and misset count too.
  *
  * weight and residual may lie on the device that computes. An array on a device must be
  * dense.
@@ -465,15 +467,16 @@ enum nb_loss_kind {
  * everywhere. With all other losses a plane may have any sign.
  *
  * Minima. For NB_LOSS_READOUT the search begins at the plane of least squares, goes
- * downhill and takes the first minimum. The loss is convex, and has no other minimum, if no
- * pixel is full and 2 (y + gain sigma_readout^2)^2 > v in all pixels. NB_LOSS_CAUCHY may
- * have several minima. So nb_loss() searches twice, and takes the lower of the two minima
- * that it finds. The first search lowers delta step by step, from the spread of the data.
- * The second search begins at the plane of NB_LOSS_HUBER.
+ * downhill and takes the first minimum. If no pixel is full, and 2 (y + gain
+ * sigma_readout^2)^2 > v in all pixels, the loss is convex and has no other minimum.
+ * NB_LOSS_CAUCHY may have several minima. So nb_loss() searches twice, and takes the lower
+ * of the two minima that it finds. The first search begins with delta at the rms residual
+ * of the plane of least squares, and halves delta until it reaches nb_target.delta. The
+ * second search begins at the plane of NB_LOSS_HUBER.
  *
- * Pixels. The fit of a plane does not use masked pixels, pixels outside the ROI and pixels
- * of weight 0. Some sets of used pixels do not determine all of a, b and c. nb_loss() then
- * sets the undetermined terms to 0:
+ * Pixels. The fit of a plane uses only rendered pixels of weight above 0. Some sets of used
+ * pixels do not determine all of a, b and c. nb_loss() then sets the undetermined terms to
+ * 0:
  *
  *   used pixels             terms that are 0
  *   none                    a, b and c
@@ -525,8 +528,9 @@ typedef struct nb_target {
  * be 0 in a corner or along an edge of its box, because it must not be negative. J_P then
  * holds only those changes of the plane that keep it 0 there.
  *
- * With planes the call first computes the image. So a matrix takes one more pass with
- * NB_STRATEGY_SPOTS. A gradient or a matrix takes one more pass with NB_STRATEGY_LANES.
+ * With planes the call first computes the image. So a gradient or a matrix takes one more
+ * pass than without planes, unless the call computes the image first in any case, as
+ * gradients with NB_STRATEGY_SPOTS do.
  *
  * Errors that differ from the common errors:
  *   NB_ERR_ARGUMENT     target, observed or value is NULL; the kind or the background is
@@ -580,9 +584,9 @@ NB_API nb_status nb_planes(nb_simulator *sim, const double *x, const nb_target *
  * JAX gives a stream to each custom call. Pass this stream without a change.
  *
  * Keep the stream alive while the simulator uses it. The function refuses a stream that a
- * CUDA graph is capturing, because a call has to wait for its results. If the capture
- * begins later, each later call refuses the stream. A simulator that computes on the host
- * accepts any stream, and does not use the stream.
+ * CUDA graph is capturing: each call waits for its results, and a CUDA graph cannot hold
+ * such a wait. If the capture begins later, each later call refuses the stream. A simulator
+ * that computes on the host accepts any stream, and does not use the stream.
  *
  * Errors: NB_ERR_ARGUMENT (sim is NULL, or the stream belongs to another context or is
  * being captured; the previous stream then stays in use), NB_ERR_DEVICE.

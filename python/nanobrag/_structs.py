@@ -268,8 +268,8 @@ class Smooth(IntFlag):
 
 class Precision(IntEnum):
     """The precision of the loops over pixels. All other arithmetic is in double. In single
-    precision each tile (32 x 8 pixels) stores the Miller indices at its middle in double.
-    Single precision rounds only the change of the indices across the tile (docs/theory.md, 13)."""
+    precision each tile stores the Miller indices at its middle in double. Single precision
+    rounds only the change of the indices across the tile (docs/theory.md, 13)."""
 
     DOUBLE = 0
     SINGLE = 1
@@ -331,16 +331,16 @@ class BackgroundKind(IntEnum):
     this limit would be negative in a part of the box, the fitted plane is 0 in a corner, along
     an edge or everywhere. With all other losses a plane may have any sign. Minima. For
     NB_LOSS_READOUT the search begins at the plane of least squares, goes downhill and takes the
-    first minimum. The loss is convex, and has no other minimum, if no pixel is full and 2 (y +
-    gain sigma_readout^2)^2 > v in all pixels. NB_LOSS_CAUCHY may have several minima. So
+    first minimum. If no pixel is full, and 2 (y + gain sigma_readout^2)^2 > v in all pixels,
+    the loss is convex and has no other minimum. NB_LOSS_CAUCHY may have several minima. So
     nb_loss() searches twice, and takes the lower of the two minima that it finds. The first
-    search lowers delta step by step, from the spread of the data. The second search begins at
-    the plane of NB_LOSS_HUBER. Pixels. The fit of a plane does not use masked pixels, pixels
-    outside the ROI and pixels of weight 0. Some sets of used pixels do not determine all of a,
-    b and c. nb_loss() then sets the undetermined terms to 0: used pixels terms that are 0 none
-    a, b and c one b and c all in one column b all in one row c all on a slanted line c Full
-    pixels have no effect on b and c. If all pixels are full, a is so large that the loss of the
-    box is 0."""
+    search begins with delta at the rms residual of the plane of least squares, and halves delta
+    until it reaches nb_target.delta. The second search begins at the plane of NB_LOSS_HUBER.
+    Pixels. The fit of a plane uses only rendered pixels of weight above 0. Some sets of used
+    pixels do not determine all of a, b and c. nb_loss() then sets the undetermined terms to 0:
+    used pixels terms that are 0 none a, b and c one b and c all in one column b all in one row
+    c all on a slanted line c Full pixels have no effect on b and c. If all pixels are full, a
+    is so large that the loss of the box is 0."""
 
     PLANES = 1
 
@@ -1110,12 +1110,12 @@ class Options(Struct):
         strategy:
             enum nb_strategy
         tolerance:
-            The allowed error of a pixel, as a fraction of the brightest rendered pixel before
-            the point spread. 0 means 1e-10 in double, and 1e-5 in single precision. Pixels
-            outside the ROI and masked pixels may have larger errors. NB_STRATEGY_SPOTS omits
-            samples up to this error. In single precision, the simulator divides a tile into
-            parts if the error of the tile would be larger. If the error of a part would still
-            be larger, the simulator computes the part in double.
+            The allowed error of a pixel, as a fraction of the brightest rendered pixel. Both
+            are taken before the point spread. 0 means 1e-10 in double, and 1e-5 in single
+            precision. Pixels outside the ROI and masked pixels may have larger errors.
+            NB_STRATEGY_SPOTS omits samples up to this error. In single precision, if the error
+            of a tile would be larger, the simulator divides the tile into parts. If the error
+            of a part would still be larger, the simulator computes the part in double.
     """
 
     _c = "nb_options"

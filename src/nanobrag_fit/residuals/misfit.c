@@ -23,8 +23,7 @@
  * scaled. */
 static const double deviations = 5;
 
-/* A misfit below this is not applied. Errors would change by less than 5 %, which is less
- * than their printed digits show. */
+/* A misfit below this is not applied. Errors would change by less than 5 %. */
 static const double misfit_least = 1.1;
 
 int misfit_is_known(const nb_fit *fit, const double *x)
