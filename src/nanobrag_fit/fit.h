@@ -169,7 +169,7 @@ double solver_step(struct fit_solver *solver, const struct fit_system *system,
 struct fit_errors {
     double *error; /*                                            (ns + nblock x no) */
     double *covariance; /* NULL: not asked for                              (n x n) */
-    double *directions; /* free ones, one a row                    (ndirection x n) */
+    double *directions; /* free directions, one in each row        (ndirection x n) */
     size_t ndirection, nfree; /* rows of `directions`; free directions found */
     double condition;
     /* called for each correlation above FIT_CORRELATED; returns 0 if there is no memory */

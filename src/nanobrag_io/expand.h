@@ -11,8 +11,10 @@
 #include <nanobrag/context.h>
 
 struct expand_limits {
-    size_t most; /* bytes that a file may expand to */
-    size_t always; /* bytes that every file may expand to; above, 50 times its size */
+    size_t most; /* most bytes that any file may expand to */
+    /* bytes that even a small file may expand to, within `most`; a larger file may expand
+     * to 50 times its size */
+    size_t always;
 };
 
 /* Expands n bytes, to be released with free(); bytes of another format are left alone, and

@@ -1,7 +1,7 @@
 /*
  * solvent.c - adds the bulk solvent to structure factors: a mask by gemmi, 1 outside of the
  * atoms of the whole cell, with the density k_sol and the displacement b_sol. The mask
- * follows the positions in the file, not the present ones.
+ * comes from the positions in the file, never from x (nanobrag/structure.h).
  *
  * SPDX-License-Identifier: MIT
  */

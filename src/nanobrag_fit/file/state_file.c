@@ -86,8 +86,8 @@ static struct document compose(const nb_fit *fit, const nb_fit_result *r,
     return d;
 }
 
-/* Compares images with their data once a run has ended. A shot that cannot be compared gets
- * zeros. */
+/* Compares images with observed data after a run has ended; otherwise *out is NULL. A
+ * shot that cannot be compared gets zeros. */
 static nb_status compare_all(nb_fit *fit, nb_fit_misfit **out)
 {
     const size_t n = fit->layout.nshot;

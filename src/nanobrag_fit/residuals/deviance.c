@@ -1,6 +1,7 @@
 /*
- * deviance.c - computes the difference D of a pixel from its data, and the expectation and
- * variance of D.
+ * deviance.c - computes the deviance D of a pixel from its data, and the expectation and
+ * variance of D. For other losses than Poisson's, D is a weighted square of the residual or
+ * of the loss's slope.
  *
  * SPDX-License-Identifier: MIT
  */

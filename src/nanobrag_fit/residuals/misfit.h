@@ -10,7 +10,7 @@
 
 #include "nanobrag_fit/residuals/variances.h"
 
-/* sums over the pixels of an image: the difference D from the data (misfit in
+/* sums over the pixels of an image: the deviance D from the data (misfit in
  * nanobrag/fit.h), and the expectation and variance of D if the model is right */
 struct fit_sum_weighed {
     double observed, expected, variance;
@@ -31,7 +31,7 @@ struct fit_compared {
     double density[ERRORS_POINTS];
 };
 
-/* the difference D of a pixel from its data, and its expectation and variance */
+/* the deviance D of a pixel from its data, and its expectation and variance */
 struct fit_pixel {
     double observed, expected, variance;
 };
@@ -42,7 +42,9 @@ struct fit_pixel misfit_pixel(const struct fit_compared *compared, double photon
 void misfit_add(const struct fit_compared *compared, double photons, double observed,
                 double weight, struct fit_weighed *to);
 
-/* Takes the results of a request for the misfit at the trial's x. */
+/* Copies the sums for the misfit that was just measured at fit->trial.x from the trial to
+ * fit->weighed, and x to fit->weighed_x. If a shot failed, the expectations become NAN.
+ * Also sets fit->share. */
 void misfit_take(nb_fit *fit);
 
 /* Returns 1 if the misfit at x is known. */

@@ -19,8 +19,10 @@ nb_status expt_read_crystal(const struct expt *e, const cJSON *crystal, struct m
  * or, if no file is named, the same scan. */
 int expt_same_image(const struct expt *e, const cJSON *a, const cJSON *b);
 
-/* Returns 1 if the crystal of another experiment is a lattice of an experiment's image.
- * *differs becomes the model that is another one, although the image is the same; NULL. */
+/* Returns 1 if the crystal of experiment `other` is a lattice of the image of experiment
+ * `own`. If both have the same image and different crystals, but not the same beam,
+ * detector or goniometer, *differs becomes the name of the first of these that differs;
+ * otherwise NULL. */
 int expt_is_lattice(const struct expt *e, const cJSON *own, const cJSON *other,
                     const char **differs);
 

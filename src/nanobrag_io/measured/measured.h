@@ -14,8 +14,9 @@
 /* Most pixels of a frame. */
 static const uint64_t measured_most = (uint64_t)1 << 31;
 
-/* Makes an image of one frame and panel with room for its pixels, whose header states
- * nothing. Returns NB_ERR_FORMAT if it has no pixels or too many, NB_ERR_MEMORY. */
+/* Makes an image with one frame and one panel, and allocates its pixels. The numbers of its
+ * header are unknown (NAN), and its gain is 1. Returns NB_ERR_FORMAT if it has no pixels or
+ * too many, NB_ERR_MEMORY. */
 nb_status measured_new(nb_context *ctx, const char *name, uint64_t nfast, uint64_t nslow,
                        nb_measured **out);
 

@@ -258,7 +258,7 @@ static int add_listed(struct stored *list, const char *name, const struct stat *
 }
 
 /* List the files of the store except `but`, and remove files that killed processes left
- * unfinished. */
+ * unfinished more than STALE_S seconds ago. */
 static void list_files(const struct store *store, int folder, const char *but,
                        struct stored *list)
 {

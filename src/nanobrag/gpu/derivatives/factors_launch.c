@@ -96,10 +96,10 @@ nb_status factors_add_cotangents(struct derivatives_run *run, const struct gpu_s
 }
 
 /* The choice of the unit. Let R bound the sum of weighted F^2 of a pixel as the kernel adds
- * it up, without the factor that all samples share, and F be the largest structure factor.
- * A pixel whose sum has the cotangent b adds at most 2 |b| R/F to one place, since each
- * sample adds 2 b (weight F^2)/F. The total over all pixels bounds every place, so a unit
- * of 2^-62 of that total keeps all sums below 2^63, rounding included.
+ * it up, without the factor that all samples share, and F_max be the largest structure
+ * factor. A pixel whose sum has the cotangent b adds at most 2 |b| R/F_max to one place,
+ * since each sample adds 2 b weight F_cell F_latt^2. The total over all pixels bounds every
+ * place, so a unit of 2^-62 of that total keeps all sums below 2^63, rounding included.
  *
  * This bound is far above the sums of most images, few of whose samples stand on spots. If
  * the largest sum comes out below 2^48 units, the kernel runs again with a finer unit. Sums

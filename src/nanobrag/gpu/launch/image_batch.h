@@ -19,7 +19,7 @@ struct gpu_batch {
     /* (capacity) frames and images */
     struct phys_frame *frames;
     nb_array *images; /* the caller's images */
-    unsigned char *lists; /* lists of the frames: sources, then orientations */
+    unsigned char *lists; /* for each frame its sources, then its orientations */
 };
 
 /* Returns how many images like the job's may share a launch. If this is less than 2, the

@@ -23,8 +23,8 @@ struct part {
     double fast, slow; /* middle, in sub-pixels from the detector's corner */
     /* largest difference of a sample's direction from the direction of the middle */
     real radius;
-    /* distance from the nearest lattice point, in indices, from which on float cannot
-     * decide which lattice point is nearest */
+    /* a limit just below 1/2 (phys_anchor_halfway()): if an index is further than this from
+     * its nearest whole number, float cannot tell which whole number is nearest */
     real halfway;
     int small; /* phys_patch_is_small() */
 };

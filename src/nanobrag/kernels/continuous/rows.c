@@ -358,7 +358,8 @@ static void add_spot(const struct continuous_rows *rows, const struct tile *part
     spectrum_row_free(&row);
 }
 
-/* Adds a spot to the sums of a part of a tile; returns 0 if the columns are full. */
+/* Adds a spot to the sums of a part of a tile and, unless to->columns is NULL, to its
+ * derivatives by structure factors. Returns 0 if to->columns is full. */
 static int add_to_part(const struct continuous_rows *rows, const struct tile *part,
                        size_t number, const struct rows_of_part *to)
 {

@@ -88,8 +88,9 @@ struct spectrum_bar {
 int spectrum_bar_add(const struct spectral_lines *spectrum, double variance, double scale,
                      const double *grid, struct spectrum_bar *to);
 
-/* Adds the cotangents of the lines to bar_e and bar_w, from the cotangents of the tables.
- * Returns 0 if there are no tables with cotangents. */
+/* Propagates `from`, the cotangents of the tables, to the lines: adds the cotangents of
+ * spectrum->e to bar_e, and the cotangents of spectrum->w to bar_w. Returns 0 if `from` has
+ * no table. */
 int spectrum_bar_give(const struct spectral_lines *spectrum,
                       const struct spectrum_bar *from, double *bar_e, double *bar_w);
 void spectrum_bar_free(struct spectrum_bar *bar);

@@ -12,8 +12,8 @@
 #include "kernels/derivatives/tile_jacobian.h"
 #include "kernels/lanes/lane_slopes.h"
 
-/* Adds the derivatives by F, dF^2/dF = 2 F^2/F, to the columns if F is taken from the
- * nearest reflection. The factor 2 is in `scale`. */
+/* Adds the derivatives by F_cell, 2 F_cell F_latt^2, to the columns if F_cell is taken from
+ * the nearest reflection. The factor 2 is in `scale`. */
 static void columns_nearest(const struct sites *sites, double scale, const struct lanes *l,
                             const struct cotangent *p, struct columns *c)
 {

@@ -40,8 +40,8 @@ static void blank_crystal(struct phys_spec spec, int n, struct cotangent *p)
 
 /* ---- a pair of source and orientation ---- */
 
-/* Returns F^2 of lane i and its derivatives by h, k, l, given the square of the lattice
- * factor and its derivatives. Sets per_f[i] to F^2/F unless F is constant. */
+/* Returns F^2 = (F_cell F_latt)^2 of lane i and its derivatives by h, k, l, given F_latt^2
+ * and its derivatives. Sets per_f[i] to F_cell F_latt^2 unless F_cell is constant. */
 PHYS_FN struct phys_sample in_cell(struct phys_spec spec, const struct sites *in, int i,
                                    struct phys_sample lattice, real *per_f)
 {
@@ -209,8 +209,9 @@ static void lane_long_product(int n, real s, const real *restrict a, const real 
     for (int i = n; i < n + (int)VECTOR; i++) to[i] = 0;
 }
 
-/* Adds the contribution of one pair to the cotangents of the structure factors, by dF^2/dF
- * = 2 F^2/F. */
+/* Adds the contribution of one pair to the cotangents of the structure factors F_cell. The
+ * derivative of F^2 = (F_cell F_latt)^2 by F_cell is 2 F_cell F_latt^2, and p->per_f holds
+ * F_cell F_latt^2. */
 static void scatter_f(struct phys_spec spec, const struct launch *a, double weight,
                       const struct phys_anchor *anchor, const struct sites *sites,
                       const struct lanes *l, const struct cotangent *p,

@@ -58,8 +58,8 @@ struct cotangent {
      * own_crystal or into the workspace */
     real *crystal[FRAME_CRYSTAL];
     _Alignas(64) lane own_crystal[FRAME_CRYSTAL];
-    /* for one pair: F^2, its derivatives by h, k, l and, unless F is constant, F^2/F; the
-     * pointers lead into `pair` or into the workspace */
+    /* for one pair: F^2 = (F_cell F_latt)^2, its derivatives by h, k, l and, unless F_cell
+     * is constant, F_cell F_latt^2; the pointers lead into `pair` or into the workspace */
     real *f2, *gh, *gk, *gl, *per_f;
     _Alignas(64) lane pair[KEPT_OF_PAIR + 1];
     struct cell_sums *cell_sums; /* sums of an interpolated F (lane_tricubic_vjp.h) */

@@ -297,8 +297,9 @@ static double rotation_between(const double *stars, const double *axes)
 }
 
 /* Computes the range of one Miller index, a.q for an axis a of the cell. Here q = w s - k,
- * where s is any direction in the detector's cone and w any wave number of the group. The
- * radius of a spot and the spread of the group widen the range. */
+ * where s is any direction in the detector's cone and w any wave number of the group of
+ * sources. The radius of a spot and the spread of sources and orientations in their groups
+ * widen the range. */
 static void index_limits(struct ewald *e, const double *axis, double *low, double *high)
 {
     const double edge = sqrt(dot(axis, axis));

@@ -99,8 +99,9 @@ static void locate(const struct splat_layer *splat_layer, const struct pair *pai
     }
 }
 
-/* Returns the anchor of a patch, for steps of the direction from the patch's middle. The
- * indices are counted from the reflection `whole`, whose wave vector q + k is v. */
+/* Returns the anchor (physics/tile/anchor.h) at the middle of a patch. A step from it is
+ * the change of the direction since the middle. Indices are counted from the reflection
+ * `whole`, for which v = q + k. */
 static struct phys_anchor anchor_of(const struct pair *pair, const double *v,
                                     const struct phys_patch *patch, struct phys_vec3 whole)
 {

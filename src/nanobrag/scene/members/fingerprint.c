@@ -133,8 +133,9 @@ static double sum_of_boxes(const nb_detector *d)
     return sum;
 }
 
-/* Returns the checksum of the place and the moves of a panel or group, whose first number
- * has the place n. */
+/* Returns the checksum of the position (origin, fast, slow) and the moves (shift, rotation)
+ * of a panel or group. Its 15 numbers have the weights fingerprint_weight(n),
+ * fingerprint_weight(n + 1) and so on. */
 static double sum_of_frame(uint64_t n, const double *origin, const double *fast,
                            const double *slow, const double *shift, const double *rotation)
 {

@@ -28,9 +28,9 @@ struct f_chunk {
     int layer;
 };
 
-/* Adds the contribution of one sample of thread own->t to dL/dF of its reflection. The
- * sample belongs to pair `number`, which is in slot `slot`. F^2 changes with F by dF^2/dF =
- * 2 F^2/F. */
+/* Adds the contribution of one sample of thread own->t to dL/dF_cell of its reflection. The
+ * sample belongs to pair `number`, which is in slot `slot`. The derivative of (F_cell
+ * F_latt)^2 by F_cell is 2 F_cell F_latt^2. */
 PHYS_FN void give_pair(struct phys_spec spec, const struct gpu_f_parameters *p,
                        const struct aim *aim, int slot, int number, double share,
                        struct f_waiting *own, struct f_memory memory)

@@ -121,7 +121,8 @@ PHYS_FN int give_nodes(const struct phys_box *box, struct phys_vec3 x, double va
 
 /* ---- sums over a warp ---- */
 
-/* If two threads give to the same place, adds the second gift to the first. */
+/* Adds the second gift to the first and empties the second, if both go to the same place or
+ * the first is empty (count 0). */
 PHYS_FN void join_gifts(struct f_gift *first, struct f_gift *second)
 {
     const long long more = second->count;
