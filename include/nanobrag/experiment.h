@@ -150,13 +150,15 @@ NB_API nb_status nb_expt_read_lattices(nb_context *ctx, const char *path, int i,
  * share it. */
 typedef struct nb_expt nb_expt;
 
-/* An image that an experiment names. */
+/* An image of an experiment. */
 typedef struct nb_expt_image {
-    const char *file; /* path of an existing file, or the path that was looked for first */
+    const char *file; /* path of an existing file, or the path that was looked for first;
+                         "": the experiment names no images */
     int64_t frame; /* number of the image in the file, from 0; -1: the file holds one
                       image */
     int experiment; /* number of the experiment in the .expt, from 0 */
-    int first; /* number of the first experiment that has this image */
+    int first; /* number of the first experiment that has this image, of which experiment
+                  is a lattice (nb_expt_read_lattices()); or experiment itself */
     int image; /* number of the image in the scan, from 0; 0 if there is no scan */
     int array; /* number of the image as DIALS counts it in a bbox: the middle of the image
                   is array + 1/2 */
@@ -190,8 +192,8 @@ NB_API nb_status nb_expt_get(nb_context *ctx, const nb_expt *expt, int i, int la
 
 /*
  * List the images of all experiments. The list has the order of the experiments in the file
- * and, within an experiment, the order of the scan. An experiment without images has no
- * entry.
+ * and, within an experiment, the order of the scan. An experiment that names no images has
+ * entries without a file: one for each image of its scan, or one for a still.
  *
  * Files. The library looks for the first file of an experiment in three places: where the
  * program runs; in the folder of the .expt; and in this folder again, by the last part of

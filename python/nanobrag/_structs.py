@@ -2227,17 +2227,19 @@ class FitMisfit(Record):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ExptImage(Record):
-    """An image that an experiment names.
+    """An image of an experiment.
 
     Attributes:
         file:
-            path of an existing file, or the path that was looked for first
+            path of an existing file, or the path that was looked for first; "": the experiment
+            names no images
         frame:
             number of the image in the file, from 0; -1: the file holds one image
         experiment:
             number of the experiment in the .expt, from 0
         first:
-            number of the first experiment that has this image
+            number of the first experiment that has this image, of which experiment is a lattice
+            (nb_expt_read_lattices()); or experiment itself
         image:
             number of the image in the scan, from 0; 0 if there is no scan
         array:

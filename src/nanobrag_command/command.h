@@ -30,6 +30,7 @@ struct inputs {
     nb_crystal_info crystal; /* from -pdb or -mtz; without both, noperator is 0 */
     nb_fcalc fcalc; /* how `hkl` was calculated from the model of -pdb */
     nb_expt *expt; /* of -expt, or NULL */
+    char *expt_file; /* the file of -expt, without the number of an experiment */
     int expt_whole; /* 1: -expt names no experiment */
     int expt_number, expt_image; /* of its experiment; of an image of the scan, from 0 */
     nb_reflections *refl; /* of -refl, or NULL */
@@ -121,6 +122,10 @@ int experiment_split(struct messages *messages, const char *text, char **file, i
  * settings, before any option is applied. Returns 0 or the exit status. */
 int experiment_inherit(struct settings *s, struct messages *messages, nb_context *ctx,
                        const struct event_list *events, struct inputs *in);
+
+/* Returns the number, from 0, of the image of a scan that begins at phi, degree, or a whole
+ * turn from it; -1 if phi lies outside the scan. */
+int experiment_image_at(const nb_experiment *from, double phi);
 
 /* Returns 1 if the images that -expt names are the data of a fit. */
 int experiment_is_data(const struct event_list *events);

@@ -51,8 +51,8 @@ static int read_file(const struct settings *s, struct messages *messages, nb_con
         char *file;
         const int code = experiment_split(messages, s->expt, &file, &in->expt_number);
         in->expt_whole = !code && strcmp(file, s->expt) == 0;
+        in->expt_file = file;
         status = code ? NB_OK : nb_expt_open(ctx, file, &in->expt);
-        free(file);
         if (code) return code;
         if (status == NB_OK)
             status = nb_expt_get(ctx, in->expt, in->expt_number, !alone, &in->experiment);
@@ -129,6 +129,14 @@ void experiment_take(struct settings *s, const nb_experiment *from)
     if (found & NB_FOUND_MOSAIC) s->scene.crystal.mosaic[0] = scene->crystal.mosaic[0];
 }
 
+int experiment_image_at(const nb_experiment *from, double phi)
+{
+    const nb_scan *const scan = &from->scene.scan;
+    const double whole = 360 / fabs(scan->osc), from_start = (phi - scan->phi0) / scan->osc;
+    const double i = from_start - whole * floor((from_start + 0.5) / whole);
+    return i < from->images - 0.5 ? (int)floor(i + 0.5) : -1;
+}
+
 /* If -img states a phi inside the scan, start there; otherwise start at the first image.
  * Returns the number of the image, from 0 on. */
 static int choose_image(struct settings *s, struct messages *messages, const char *img,
@@ -137,10 +145,8 @@ static int choose_image(struct settings *s, struct messages *messages, const cha
     const nb_scan *const scan = &from->scene.scan;
     const char *const file = s->expt ? s->expt : s->xparm;
     if (!s->inherited.has_phi || from->images < 2 || scan->osc == 0) return 0;
-    const double whole = 360 / fabs(scan->osc);
-    const double from_start = (s->inherited.phi - scan->phi0) / scan->osc;
-    const double i = from_start - whole * floor((from_start + 0.5) / whole);
-    if (i >= from->images - 0.5) {
+    const int i = experiment_image_at(from, s->inherited.phi);
+    if (i < 0) {
         message_warning(messages,
                         "%s: the header's angle of %g degrees lies outside the scan of %s, "
                         "%g to %g degrees; the first image of the scan is taken",
@@ -149,7 +155,7 @@ static int choose_image(struct settings *s, struct messages *messages, const cha
         return 0;
     }
     s->scene.scan.phi0 = s->inherited.phi;
-    return (int)floor(i + 0.5);
+    return i;
 }
 
 int experiment_is_data(const struct event_list *events)
@@ -226,6 +232,17 @@ static const struct {
      3,
      offsetof(nb_scene, scan.axis),
      {"spindle_x", "spindle_y", "spindle_z"}},
+    {NB_FOUND_MOSAIC, "mosaic", 1, offsetof(nb_scene, crystal.mosaic), {"mosaic"}},
+    {NB_FOUND_POLARIZATION,
+     "polarization",
+     1,
+     offsetof(nb_scene, beam.polarization),
+     {"polarization"}},
+    {NB_FOUND_POLARIZATION,
+     "polarization_axis",
+     3,
+     offsetof(nb_scene, beam.polarization_axis),
+     {"polarization_x", "polarization_y", "polarization_z"}},
 };
 enum { PARTS = sizeof parts / sizeof *parts };
 
@@ -233,11 +250,15 @@ enum { PARTS = sizeof parts / sizeof *parts };
  * for it because it has a list of sources. */
 static int part_is_fixed(const struct settings *s, int k)
 {
-    const int by_option[PARTS] = {s->matrix != NULL, s->matrix || s->given[OPT_CELL],
+    const int by_option[PARTS] = {s->matrix != NULL,
+                                  s->matrix || s->given[OPT_CELL],
                                   s->given[OPT_BEAM_VECTOR] > 0,
                                   s->given[OPT_LAMBDA] || s->given[OPT_ENERGY]
                                       || s->scene.beam.nsource > 0,
-                                  s->given[OPT_SPINDLE] > 0};
+                                  s->given[OPT_SPINDLE] > 0,
+                                  s->given[OPT_MOSAIC] || s->given[OPT_MOSAIC_TENSOR],
+                                  s->given[OPT_POLAR] || s->given[OPT_NOPOLAR],
+                                  s->given[OPT_POLAR_VECTOR] > 0};
     return by_option[k];
 }
 
@@ -272,13 +293,14 @@ static double *value_of(const struct command *command, int k, int i, nb_scene *s
 
 /* Set crystal and beam of another experiment, which experiment_set() corrects for options.
  */
-static void set_other(const nb_experiment *from, nb_scene *scene)
+static void set_other(const struct settings *s, const nb_experiment *from, nb_scene *scene)
 {
     const nb_crystal *const crystal = &from->scene.crystal;
     for (int k = 0; k < PARTS; k++)
         if (from->found & parts[k].found)
             memcpy((char *)scene + parts[k].at, (const char *)&from->scene + parts[k].at,
                    (size_t)parts[k].n * sizeof(double));
+    if (s->nlattice > 0 || s->matrix) return;
     scene->crystal.nlattice = crystal->nlattice;
     scene->crystal.lattice = crystal->lattice;
 }
@@ -292,7 +314,7 @@ int experiment_set(const struct command *command, const nb_experiment *from, dou
     int beyond;
     size_t place;
     if (!is_other && !*command->changing) return 0;
-    if (is_other) set_other(from, scene);
+    if (is_other) set_other(command->s, from, scene);
     (void)nb_scan_points_set(from->points, phi + scene->scan.osc / 2, ~0U, scene, &beyond);
     for (int k = 0; k < PARTS; k++)
         for (int i = 0; i < parts[k].n; i++) {

@@ -127,9 +127,6 @@ static int find_shown(const struct inputs *in, int alone, int experiment, int im
         out->experiment[out->n] = list[i].experiment;
         out->identifier[out->n++] = list[i].identifier;
     }
-    if (out->n > 0) return 1;
-    out->experiment[0] = experiment; /* the file names no images */
-    out->identifier[out->n++] = "";
     return 1;
 }
 

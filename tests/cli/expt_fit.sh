@@ -85,6 +85,35 @@ is "boxes correlate with the model" grep -q '^boxes  *20 of 20 correlate with th
 run -expt stills.expt:0 $start -misset 7 8 9 -fit scale -boxes auto:20:8 -coarse off
 is "a wrong orientation brings a warning" grep -q 'boxes correlate.*check the orientation' err
 
+# ---- a mask of another size; own mosaic spreads; the first image without reflections ----
+head -c 400 /dev/zero > small.bin
+"$program" $scene -detpixels 16 -noisefile small.img -quiet 2> /dev/null
+inputs="$inputs small.img"
+refuses 2 "small.img: the image has 16 x 16 pixels" -expt stills.expt:0 $start -fit scale \
+    -data_mask small.img
+python3 - << 'PY'
+import json
+e = json.load(open("stills.expt"))
+for crystal, mosaic in zip(e["crystal"], (0.02, 0.25, 0.25)):
+    crystal["ML_half_mosaicity_deg"] = mosaic
+    crystal["ML_domain_size_ang"] = 1000
+json.dump(e, open("own.expt", "w"))
+PY
+inputs="$inputs own.expt"
+without="$crystal -fluence 1e28 -oversample 2 -water 0.05"
+run -expt own.expt $without -fit_each scale -exptout out.expt
+is "each experiment keeps its own mosaicity" python3 -c '
+import json
+print("#", [c["ML_half_mosaicity_deg"] for c in json.load(open("work/out.expt"))["crystal"]])
+assert [c["ML_half_mosaicity_deg"] for c in json.load(open("work/out.expt"))["crystal"]] == [
+    0.02, 0.25, 0.25]'
+printf '1 50 52 60 62\n' > rows4.txt
+python3 "$here/refl.py" rows4.txt second.refl
+inputs="$inputs second.refl"
+run -expt stills.expt $start -fit mosaic -refl second.refl -exptout out.expt -fittable t.csv
+is "the first image may be without reflections" test -s work/out.expt
+is "-fittable has the file of -expt" grep -q ',stills.expt,1,' work/t.csv
+
 # ---- a sweep ----
 inputs=
 run $cell $crystal -mosaic 0.5 $detector -water 0.05 -seed 2 -osc 0.5 -phi 10 -misset 10 20 30 \
@@ -100,6 +129,28 @@ run -expt sweep.expt $start -misset 0.05 0.05 0.05 -fit misset,scale
 is "each image begins where its scan says" test "$code" -eq 0
 is "the right model of a sweep" \
     sh -c "grep '^  all ' out | awk '{ exit !(\$2 > 0.97 && \$2 < 1.03) }'"
+python3 - << 'PY'
+import json
+e = json.load(open("sweep.expt"))
+for name, scan in (("turn", [370 - 360 * 2, 0.5]), ("away", [40, 0.5])):
+    for s in e["scan"]:
+        s["oscillation"] = scan
+        s.pop("properties", None)
+    json.dump(e, open(name + ".expt", "w"))
+del e["experiment"][0]["imageset"]
+e["scan"][0].update(image_range=[101, 103], oscillation=[10, 0.5])
+json.dump(e, open("noset.expt", "w"))
+PY
+printf '0 20 40 30 50 101 102\n' > rows5.txt
+python3 "$here/refl.py" rows5.txt late.refl
+inputs="$inputs turn.expt away.expt noset.expt late.refl"
+one="-data w_00002.img -fit scale"
+run -expt turn.expt $start $one -refl sweep.refl
+is "an angle is looked for a whole turn away" grep -q '882 pixels of 1 image' out
+refuses 2 "no reflection of sweep.refl is indexed" -expt away.expt $start $one -refl sweep.refl
+run -expt noset.expt $start $one -refl late.refl
+is "frames count from image_range, without names of images too" \
+    grep -q '441 pixels of 1 image' out
 rm w_00002.img
 inputs="sweep.expt w_00001.img w_00003.img"
 run -expt sweep.expt $start -fit misset,scale

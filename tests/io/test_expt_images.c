@@ -52,16 +52,28 @@ static int stills(void)
                "{\"images\":[\"a.cbf\"]},{\"images\":[\"b.h5\"],\"single_file_indices\":[7]"
                "}",
                ""),
-          2,
+          3,
           (const nb_expt_image[]){{"a.cbf", -1, 0, 0, 0, 0, "one"},
-                                  {"b.h5", 7, 1, 1, 0, 0, ""}});
+                                  {"b.h5", 7, 1, 1, 0, 0, ""},
+                                  {"", 0, 2, 2, 0, 0, ""}});
+    /* another beam: no lattice, but an image of its own; and a scan without images */
+    lists(LIST("{\"imageset\":0,\"scan\":0,\"crystal\":0,\"beam\":0},"
+               "{\"imageset\":0,\"scan\":0,\"crystal\":1,\"beam\":1},{\"scan\":0}",
+               "{\"images\":[\"a.cbf\"]}",
+               "{\"image_range\":[101,101]}],\"beam\":[{\"wavelength\":1},{\"wavelength\":"
+               "2}"),
+          3,
+          (const nb_expt_image[]){{"a.cbf", -1, 0, 0, 0, 100, ""},
+                                  {"a.cbf", -1, 1, 1, 0, 100, ""},
+                                  {"", 100, 2, 2, 0, 100, ""}});
     return 0;
 }
 
 static int sweeps(void)
 {
     if (!has_feature("cjson")) return tap_skip("this build has no cJSON");
-    lists(LIST("{\"imageset\":0,\"scan\":0},{\"imageset\":0,\"scan\":0},"
+    lists(LIST("{\"imageset\":0,\"scan\":0,\"crystal\":0},"
+               "{\"imageset\":0,\"scan\":0,\"crystal\":1},"
                "{\"imageset\":1,\"scan\":1}",
                "{\"template\":\"x_###.img\"},{\"template\":\"y_master.h5\"}",
                "{\"image_range\":[9,10]},{\"image_range\":[3,4]}"),

@@ -357,6 +357,7 @@ void inputs_free(struct inputs *in)
     nb_geometry_free(in->geometry);
     nb_experiment_clear(&in->experiment);
     nb_expt_free(in->expt);
+    free(in->expt_file);
     nb_reflections_free(in->refl);
     nb_structure_free(in->structure);
     free(in->mask.pixels);

@@ -81,7 +81,9 @@ static int same_model(const struct expt *e, const cJSON *a, const cJSON *b,
     return p && q && cJSON_Compare(p, q, 1);
 }
 
-int expt_same_image(const struct expt *e, const cJSON *a, const cJSON *b)
+/* Returns 1 if two experiments describe one image: they name the same image file and scan
+ * or, if no file is named, the same scan. */
+static int same_image(const struct expt *e, const cJSON *a, const cJSON *b)
 {
     if (!same_number(a, b, "imageset")) return 0;
     if (!named(a, "imageset")) return named(a, "scan") && same_number(a, b, "scan");
@@ -102,8 +104,8 @@ static const char *other_model(const struct expt *e, const cJSON *a, const cJSON
 int expt_is_lattice(const struct expt *e, const cJSON *own, const cJSON *other,
                     const char **differs)
 {
-    const int shares = other != own && expt_same_image(e, own, other)
-                       && !same_number(own, other, "crystal");
+    const int shares =
+        other != own && same_image(e, own, other) && !same_number(own, other, "crystal");
 
     *differs = shares ? other_model(e, own, other) : NULL;
     return shares && !*differs && named(other, "crystal");

@@ -15,10 +15,6 @@
 nb_status expt_read_crystal(const struct expt *e, const cJSON *crystal, struct models *m,
                             char space_group[GEMMI_NAME]);
 
-/* Returns 1 if two experiments describe one image: they name the same image file and scan
- * or, if no file is named, the same scan. */
-int expt_same_image(const struct expt *e, const cJSON *a, const cJSON *b);
-
 /* Returns 1 if the crystal of experiment `other` is a lattice of the image of experiment
  * `own`. If both have the same image and different crystals, but not the same beam,
  * detector or goniometer, *differs becomes the name of the first of these that differs;

@@ -109,8 +109,8 @@ static nb_status add_image(struct image_list *l, const nb_expt_image *image,
         if (!more) return fail_memory(l->e.ctx, l->e.name);
         out->image = more;
     }
-    if (l->way < 0) l->way = find_way(l->e.name, name);
-    file = l->way < 0 ? NULL : path_by(l->e.name, name, l->way);
+    if (l->way < 0 && *name) l->way = find_way(l->e.name, name);
+    file = !*name ? strdup("") : l->way < 0 ? NULL : path_by(l->e.name, name, l->way);
     if (!file) return fail_memory(l->e.ctx, l->e.name);
     out->image[out->n] = *image;
     out->image[out->n++].file = file;
@@ -203,8 +203,8 @@ static nb_status list_experiment(struct image_list *l, int i)
     l->e.i = i;
     l->way = -1; /* all files of a set lie as its first one does */
     NB_TRY(expt_model(&l->e, experiment, "imageset", &set));
-    if (!set) return NB_OK;
     NB_TRY(scan_range(&l->e, experiment, range));
+    if (!set) return list_template(l, NULL, "", range, &image);
     template = cJSON_GetObjectItemCaseSensitive(set, "template");
     return cJSON_IsString(template)
                ? list_template(l, set, template->valuestring, range, &image)
@@ -213,32 +213,66 @@ static nb_status list_experiment(struct image_list *l, int i)
 
 /* ---- the file ---- */
 
-/* The number of the set of images of an experiment; -1: none. */
-static double set_of(const cJSON *experiment)
-{
-    const cJSON *const set = cJSON_GetObjectItemCaseSensitive(experiment, "imageset");
+/* what experiments of one image have in common, and which experiment it is */
+struct key {
+    double set; /* number of the set of images; -1: none */
+    int range[2]; /* of the scan, as scan_range() gives it */
+    int i;
+};
 
-    return cJSON_IsNumber(set) ? set->valuedouble : -1;
+static int by_image(const void *a, const void *b)
+{
+    const struct key *p = a, *q = b;
+
+    if (p->set != q->set) return p->set < q->set ? -1 : 1;
+    for (int k = 0; k < 2; k++)
+        if (p->range[k] != q->range[k]) return p->range[k] < q->range[k] ? -1 : 1;
+    return p->i < q->i ? -1 : p->i > q->i;
 }
 
-/* Finds the first experiment with the image of each. */
-static void find_first(struct image_list *l)
+/* Finds the first experiment among keys that differ in nothing but i. */
+static void find_first_of(struct image_list *l, const struct key *key, int n)
+{
+    const char *differs;
+
+    for (int j = 1; j < n; j++)
+        for (int k = 0; k < j && l->first[key[j].i] == key[j].i; k++)
+            if (l->first[key[k].i] == key[k].i
+                && expt_is_lattice(&l->e, l->experiment[key[k].i], l->experiment[key[j].i],
+                                   &differs))
+                l->first[key[j].i] = key[k].i;
+}
+
+/* Finds, for each experiment, the first one of which it is a lattice. */
+static nb_status find_first(struct image_list *l, struct key *key)
 {
     for (int i = 0; i < l->n; i++) {
-        const double set = set_of(l->experiment[i]);
+        const cJSON *const set =
+            cJSON_GetObjectItemCaseSensitive(l->experiment[i], "imageset");
 
-        l->first[i] = i;
-        for (int k = 0; k < i && l->first[i] == i; k++)
-            if (l->first[k] == k && set_of(l->experiment[k]) == set
-                && expt_same_image(&l->e, l->experiment[k], l->experiment[i]))
-                l->first[i] = k;
+        l->first[i] = l->e.i = key[i].i = i;
+        key[i].set = cJSON_IsNumber(set) ? set->valuedouble : -1;
+        NB_TRY(scan_range(&l->e, l->experiment[i], key[i].range));
     }
+    qsort(key, (size_t)l->n, sizeof *key, by_image);
+    for (int i = 0, end = 0; i < l->n; i = end) {
+        const struct key *const k = key + i;
+
+        while (end < l->n && k->set == key[end].set && k->range[0] == key[end].range[0]
+               && k->range[1] == key[end].range[1])
+            end++;
+        /* without images and scan nothing says that an image is shared */
+        if (k->set >= 0 || k->range[0] <= k->range[1]) find_first_of(l, k, end - i);
+    }
+    return NB_OK;
 }
 
 static nb_status list_all(struct image_list *l)
 {
     const cJSON *const list = cJSON_GetObjectItemCaseSensitive(l->e.root, "experiment");
     const cJSON *experiment;
+    struct key *key;
+    nb_status status;
     int i = 0;
 
     NB_TRY(expt_find(&l->e, &experiment));
@@ -248,7 +282,10 @@ static nb_status list_all(struct image_list *l)
     l->first = calloc((size_t)l->n, sizeof *l->first);
     if (!l->experiment || !l->first) return fail_memory(l->e.ctx, l->e.name);
     cJSON_ArrayForEach(experiment, list) l->experiment[i++] = experiment;
-    find_first(l);
+    key = calloc((size_t)l->n, sizeof *key);
+    status = key ? find_first(l, key) : fail_memory(l->e.ctx, l->e.name);
+    free(key);
+    NB_TRY(status);
     for (i = 0; i < l->n; i++) NB_TRY(list_experiment(l, i));
     return NB_OK;
 }

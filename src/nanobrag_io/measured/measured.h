@@ -12,7 +12,7 @@
 #include "nanobrag_io/text.h"
 
 /* Most pixels of a frame. */
-static const uint64_t measured_most = (uint64_t)1 << 31;
+static const uint64_t measured_most = INT32_MAX;
 
 /* Makes an image with one frame and one panel, and allocates its pixels. The numbers of its
  * header are unknown (NAN), and its gain is 1. Returns NB_ERR_FORMAT if it has no pixels or

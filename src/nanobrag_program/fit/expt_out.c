@@ -24,6 +24,7 @@ int fit_model_make(struct fit_job *job, size_t i, const nb_fit_result *result,
     char why[FIT_WHY];
     *out = (struct fit_model){.sim = NULL};
     source.file = NULL; /* without its pixels */
+    if (source.boxes.n == 0) source.boxes.box = NULL; /* the models alone matter */
     nb_status status = fit_image_read(run, run->command.ctx, &source, &job->sources.mask,
                                       &out->image, why);
     if (status != NB_OK) return message_status(run->command.messages, status, why, 0);
@@ -62,17 +63,11 @@ static int add_image(struct fit_job *job, size_t i, const nb_fit_result *result)
 int expt_out_begin(struct fit_job *job)
 {
     struct run *const run = job->run;
-    char *file;
-    int number;
     if (!run->command.s->exptout) return 0;
-    int code =
-        experiment_split(run->command.messages, run->command.s->expt, &file, &number);
-    if (!code) {
-        const nb_status status = nb_expt_update_begin(run->command.ctx, file, &job->update);
-        if (status != NB_OK) code = failed(run, status);
-    }
-    free(file);
-    return code || !job->update ? code : add_image(job, 0, NULL);
+    const nb_status status =
+        nb_expt_update_begin(run->command.ctx, run->command.inputs.expt_file, &job->update);
+    if (status != NB_OK) return failed(run, status);
+    return add_image(job, 0, NULL);
 }
 
 /* Returns 1 if an image before image i belongs to the same experiment and was fitted. */

@@ -25,7 +25,9 @@ int fit_experiments_add(struct run *run, struct fit_sources *out)
         const nb_expt_image *const image = list + i;
         const int is_lattice =
             image->experiment != image->first && !run->command.s->nolattices;
-        if (in->expt_whole ? is_lattice : image->experiment != in->expt_number) continue;
+        if (!*image->file
+            || (in->expt_whole ? is_lattice : image->experiment != in->expt_number))
+            continue;
         char *const name = malloc(strlen(image->file) + 24);
         if (!name) return no_memory(run);
         (void)sprintf(name, "%s", image->file);
@@ -75,22 +77,29 @@ static int place_scan(struct run *run, struct fit_source *source, size_t *others
         *others += !same_detector(&own, from);
         from = &own;
     }
-    const nb_scan scan = from->scene.scan;
+    const nb_scan scan = from->scene.scan, *const first = &in->experiment.scene.scan;
+    const int images = from->images;
     nb_experiment_clear(&own);
-    if (scan.osc == 0 || run->command.s->given[OPT_PHI]) return 0;
+    if (fabs(scan.osc - first->osc) > 1e-6 * fabs(first->osc)
+        || (images > 0) != (in->experiment.images > 0))
+        return message_usage(run->command.messages,
+                             "%s: experiment %d turns by %g degree for each image, and "
+                             "experiment %d by %g; fit them one by one, as %s:%d",
+                             in->expt_file, source->experiment, scan.osc, in->expt_number,
+                             first->osc, in->expt_file, source->experiment);
+    if (scan.osc == 0 || fit_frames_are_stated(run)) return 0;
     return fit_source_begins(source, scan.phi0 + scan.osc * source->image) ? 0
                                                                            : no_memory(run);
 }
 
-/* Finds which image of the scan another image is, by the angle where it begins. */
+/* Finds which image of the scan another image is, by the angle where it begins; -1 outside
+ * the scan, where no reflection is. */
 static void find_image(const struct run *run, struct fit_source *source)
 {
     const nb_experiment *const from = &run->command.inputs.experiment;
-    const nb_scan *const scan = &from->scene.scan;
-    source->image = run->command.inputs.expt_image;
-    if (scan->osc == 0 || from->images < 1) return;
-    const double i = floor((source->phi0 - scan->phi0) / scan->osc + 0.5);
-    if (i >= 0 && i < from->images) source->image = (int)i;
+    source->image = from->scene.scan.osc == 0 || from->images < 1
+                        ? run->command.inputs.expt_image
+                        : experiment_image_at(from, source->phi0);
 }
 
 int fit_experiments_place(struct run *run, struct fit_sources *sources)

@@ -17,8 +17,7 @@ static int is_same(double a, double b, double osc)
     return fabs(remainder(a - b, 360)) <= 1e-3 * fabs(osc) + 1e-6 * fabs(a);
 }
 
-/* Returns 1 if -phi or -param states one angle for all images. */
-static int is_stated(const struct run *run)
+int fit_frames_are_stated(const struct run *run)
 {
     int is_set = 0;
     for (size_t i = 0; i < run->command.events->n; i++)
@@ -69,7 +68,7 @@ static int take_start(struct run *run, struct fit_source *source, double phi,
                       const struct fit_source *first, double first_phi)
 {
     const nb_scan *const scan = &run->command.resolved.scan;
-    if (!is_stated(run))
+    if (!fit_frames_are_stated(run))
         return fit_source_begins(source, phi)
                    ? 0
                    : message_failure(run->command.messages,

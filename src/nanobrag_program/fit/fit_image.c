@@ -78,6 +78,7 @@ static nb_status read_measured(const struct run *run, nb_context *ctx,
     if ((*out)->nfast == d->nfast && (*out)->nslow == d->nslow) return NB_OK;
     status = wrong_size(run, file->name, (*out)->nfast, (*out)->nslow, why);
     nb_measured_free(*out);
+    *out = NULL;
     return status;
 }
 
@@ -239,7 +240,8 @@ static nb_status read_mask(const struct run *run, nb_context *ctx,
                      : read_raw(run, ctx, mask, raw, why);
     for (size_t i = 0; status == NB_OK && i < n; i++) {
         const double value = image ? image->pixels[i] : (double)raw[i];
-        if (value == 0 || isnan(value)) out->weight[i] = 0;
+        if (value == 0 || isnan(value) || (image && image->mask && !image->mask[i]))
+            out->weight[i] = 0;
     }
     nb_measured_free(image);
     free(raw);

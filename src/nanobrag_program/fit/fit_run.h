@@ -111,6 +111,9 @@ int fit_experiments_boxes(struct run *run, struct fit_sources *sources);
 
 /* ---- fit_frames.c ---- */
 
+/* Returns 1 if -phi or -param states one angle for all images. */
+int fit_frames_are_stated(const struct run *run);
+
 /* Sets the phi at which an image begins, degree. Returns 0 if there is no memory. */
 int fit_source_begins(struct fit_source *source, double phi);
 

@@ -84,7 +84,7 @@ static void put_row(FILE *out, const struct fit_job *job, const nb_fit_result *r
     const nb_misfit *const misfit = is_known ? &from->image[i] : &unknown;
     put_text(out, result->shot[i].name);
     fputc(',', out);
-    put_text(out, s->expt ? s->expt : "");
+    put_text(out, s->expt ? job->run->command.inputs.expt_file : "");
     fputc(',', out);
     if (s->expt) fprintf(out, "%d", job->sources.at[i].experiment);
     fputc(',', out);
