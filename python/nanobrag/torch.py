@@ -130,10 +130,7 @@ library.register_fake("nanobrag::simulate_vjp", lambda x, bar, key: torch.empty_
 library.register_fake("nanobrag::loss", _fake_loss, lib=_library)
 
 _ops = torch.ops.nanobrag
-_SECOND = (
-    "nanobrag has no second derivatives by the parameters; take J^T W J of loss(..., normal=True) "
-    "for a Hessian"
-)
+_SECOND = "nanobrag has no second derivatives by the parameters; take J^T W J of loss(..., normal=True) for a Hessian"
 
 
 # a kernel of the dispatcher's key Autograd runs once for each level of torch.func, as those that
