@@ -283,7 +283,7 @@ def check_range(program):
                   and abs(strategy.mu() * depth / 1000 - 1) < 1e-12,
                   "parallax of the truth: %g mm, %g/mm" % (strategy.t0(), strategy.mu()))
             off = panel.get_mu() * depth / 1000 - 1
-            check(("absorb" in done.stderr) == (abs(off) > 0.01),
+            check(("absorption" in done.stderr) == (abs(off) > 0.01),
                   "sensor: dxtbx absorbs otherwise by %.2g, warning: %s"
                   % (off, done.stderr.strip() or "none"))
 
