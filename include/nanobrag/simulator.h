@@ -87,10 +87,10 @@
  *
  * Allocated by the first call that needs it, and kept:
  *
- *   - plans, the stored decisions for each kind of call (compile.h), and kernels built at
- *     run time. Both belong to the context;
+ *   - plans (compile.h), which store the decisions for each kind of call, and kernels that
+ *     are built at run time. Plans and kernels belong to the context;
  *   - an array of photons in double, for all tiles with rendered pixels. With a point
- *     spread, and in nb_forward_add(), the array is for the whole image;
+ *     spread, and in nb_forward_add() (image.h), the array is for the whole image;
  *   - workspace for derivatives, for normal matrices and for fits of the background.
  *
  * Kept, and made larger when a call needs more:
@@ -159,12 +159,12 @@ enum nb_strategy {
 typedef struct nb_options {
     int precision; /* enum nb_precision */
     int strategy; /* enum nb_strategy */
-    /* The allowed error of a pixel, as a fraction of the brightest rendered pixel. Both are
-     * taken before the point spread. 0 means 1e-10 in double, and 1e-5 in single precision.
-     * Pixels outside the ROI and masked pixels may have larger errors. NB_STRATEGY_SPOTS
-     * omits samples up to this error. In single precision, if the error of a tile would be
-     * larger, the simulator divides the tile into parts. If the error of a part would still
-     * be larger, the simulator computes the part in double. */
+    /* The allowed error of a pixel before the point spread, as a fraction of the brightest
+     * rendered pixel before the point spread. 0 means 1e-10 in double, and 1e-5 in single
+     * precision. NB_STRATEGY_SPOTS omits samples up to this error. In single precision, if
+     * the error of a tile would be larger, the simulator divides the tile into parts. If
+     * the error of a part would still be larger, it computes the part in double. Light that
+     * a point spread takes from pixels that are not rendered may have a larger error. */
     double tolerance;
 } nb_options;
 
@@ -311,11 +311,11 @@ NB_API nb_status nb_forward_batch(nb_simulator *sim, int n, const double *x,
  * nearest reflection changes. The derivative is the slope on the side of the jump where the
  * sample lies, without the jump.
  *
- * CUDA. A device (nb_description.derivatives) adds up all samples. In single precision it
- * computes in float only if the rounding errors allow float. NVRTC builds the kernels when
- * a call first needs them. This call takes some seconds longer, and the progress handler
- * may stop the call. The kernels are stored on disk. In these cases the host computes the
- * derivatives, and nb_simulator_describe() gives the reason:
+ * CUDA. A device omits no samples. In single precision it computes in float only if the
+ * rounding errors allow float. NVRTC builds the kernels when a call first needs them. This
+ * call takes some seconds longer, and the progress handler may stop the call. The kernels
+ * are stored on disk. nb_description.derivatives says whether a device computes the
+ * derivatives. In these cases the host does, and derivatives_why gives the reason:
  *
  *   - compiled mode is off, or the machine has no NVRTC;
  *   - the scene has a point spread;
@@ -394,14 +394,14 @@ typedef struct nb_normal {
  * frees them at its end: ndense + 4 images of the size of the ROI, and 4 images of the size
  * of the detector. Strategy, precision and device are as in nb_jvp().
  *
- * A device computes the normal matrix if all these conditions hold. Otherwise the host
- * computes the normal matrix.
+ * A device computes the normal matrix if all these conditions hold, and the host if one
+ * does not hold:
  *
  *   - At most 32 parameters are free, and all of them are dense.
  *   - default_f is not free, or the scene lists no reflections.
- *   - At most 4 free parameters (8 in single precision) turn each mosaic domain or phi step
- *     by its own angle, or change the weights of domains: phi0, osc, spindle, mosaic spread
- *     and domain weights. With an anisotropic mosaic spread, cell and misset count too.
+ *   - At most 4 free parameters (8 in single precision) are phi0, osc, spindle, mosaic
+ *     spread or domain weights. These act on each mosaic domain or phi step in its own way.
+ *     With an anisotropic mosaic spread, cell and misset count too.
  *
  * weight and residual may lie on the device that computes. An array on a device must be
  * dense.
@@ -512,11 +512,11 @@ typedef struct nb_target {
  *                     out->gradient, and J^T W J to matrix, diagonal and coupling, unless
  *                     the member is NULL. W is the curvature of L, which is never negative
  *
- * Value and gradient together take one pass over the samples. NB_STRATEGY_SPOTS takes two
- * passes: one for the image and one for the gradient. A device computes gradients as in
- * nb_vjp(), normal matrices as in nb_jtj(), and a value without gradient and matrix as in
- * nb_forward(). observed and weight may lie on the device that computes. An array on a
- * device must be dense.
+ * Value and gradient together take one pass over the samples. With NB_STRATEGY_SPOTS, a
+ * point spread or several lattices they take two: one for the image, and one for the
+ * gradient. A device computes gradients as in nb_vjp(), normal matrices as in nb_jtj(), and
+ * a value without gradient and matrix as in nb_forward(). observed and weight may lie on
+ * the device that computes. An array on a device must be dense.
  *
  * Planes. With planes P of background, L(x) is the smallest loss of I(x) + P. The gradient
  * is taken at fixed planes. Let J_P be the derivatives of the pixels with respect to the
@@ -528,9 +528,9 @@ typedef struct nb_target {
  * be 0 in a corner or along an edge of its box, because it must not be negative. J_P then
  * holds only those changes of the plane that keep it 0 there.
  *
- * With planes the call first computes the image. So a gradient or a matrix takes one more
- * pass than without planes, unless the call computes the image first in any case, as
- * gradients with NB_STRATEGY_SPOTS do.
+ * With planes the call always computes the image first. Some calls do so without planes
+ * too, and take no more time with planes: gradients in two passes (above), and all calls
+ * with a point spread. Other gradients and matrices take one more pass.
  *
  * Errors that differ from the common errors:
  *   NB_ERR_ARGUMENT     target, observed or value is NULL; the kind or the background is

@@ -1110,12 +1110,12 @@ class Options(Struct):
         strategy:
             enum nb_strategy
         tolerance:
-            The allowed error of a pixel, as a fraction of the brightest rendered pixel. Both
-            are taken before the point spread. 0 means 1e-10 in double, and 1e-5 in single
-            precision. Pixels outside the ROI and masked pixels may have larger errors.
-            NB_STRATEGY_SPOTS omits samples up to this error. In single precision, if the error
-            of a tile would be larger, the simulator divides the tile into parts. If the error
-            of a part would still be larger, the simulator computes the part in double.
+            The allowed error of a pixel before the point spread, as a fraction of the brightest
+            rendered pixel before the point spread. 0 means 1e-10 in double, and 1e-5 in single
+            precision. NB_STRATEGY_SPOTS omits samples up to this error. In single precision, if
+            the error of a tile would be larger, the simulator divides the tile into parts. If
+            the error of a part would still be larger, it computes the part in double. Light
+            that a point spread takes from pixels that are not rendered may have a larger error.
     """
 
     _c = "nb_options"
