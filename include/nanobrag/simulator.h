@@ -45,7 +45,7 @@
  *   bar_x            bar_x has one row for each cotangent. nb_vjp() adds the gradient
  *                    dL/dx = J^T bar_image to the row
  *
- * Shapes. The text about an array ends with the shape of the array, in these numbers:
+ * Shapes. The text about an array ends with the shape of the array. Names in the shapes:
  *
  *   nslow, nfast  the number of pixels along the slow axis and the fast axis of the image
  *   nparam        the number of free parameters
@@ -87,8 +87,8 @@
  *
  * Allocated by the first call that needs it, and kept:
  *
- *   - plans (compile.h), which store the decisions for each kind of call, and kernels that
- *     are built at run time. Plans and kernels belong to the context;
+ *   - plans (compile.h): which kernel computes a kind of call, and on how many threads; and
+ *     kernels that are built at run time. Plans and kernels belong to the context;
  *   - an array of photons in double, for all tiles with rendered pixels. With a point
  *     spread, and in nb_forward_add() (image.h), the array is for the whole image;
  *   - workspace for derivatives, for normal matrices and for fits of the background.
@@ -98,7 +98,7 @@
  *   - lists of spots;
  *   - workspace for structure factors, in losses that fit the background;
  *   - buffers for copies to and from a device;
- *   - on a device, the images of nb_forward_batch().
+ *   - if a device computes, memory of nb_forward_batch() on the host and on the device.
  *
  * Allocated and freed by each call:
  *
@@ -162,9 +162,9 @@ typedef struct nb_options {
     /* The allowed error of a pixel before the point spread, as a fraction of the brightest
      * rendered pixel before the point spread. 0 means 1e-10 in double, and 1e-5 in single
      * precision. NB_STRATEGY_SPOTS omits samples up to this error. In single precision, if
-     * the error of a tile would be larger, the simulator divides the tile into parts. If
-     * the error of a part would still be larger, it computes the part in double. Light that
-     * a point spread takes from pixels that are not rendered may have a larger error. */
+     * the error of a tile would be larger, the simulator divides the tile into parts. It
+     * computes in double each part whose error would still be larger. A point spread also
+     * takes light from pixels that are not rendered. This light may have a larger error. */
     double tolerance;
 } nb_options;
 
@@ -272,8 +272,8 @@ NB_API nb_status nb_forward(nb_simulator *sim, const double *x, nb_array *image)
  *                 may differ                                 (n arrays, nslow x nfast)
  *
  * On a CUDA device the call computes images of a small detector together. Images share one
- * launch, and one copy in each direction, as long as they fit in the workspace on the
- * device. The call allocates memory for these images, and frees this memory at its end. In
+ * launch, one copy to the device and one copy back, as long as they fit in the workspace on
+ * the device. The simulator keeps the memory for this, on the host and on the device. In
  * these cases the call computes the images one by one:
  *
  *   - the host computes the images;
@@ -512,11 +512,11 @@ typedef struct nb_target {
  *                     out->gradient, and J^T W J to matrix, diagonal and coupling, unless
  *                     the member is NULL. W is the curvature of L, which is never negative
  *
- * Value and gradient together take one pass over the samples. With NB_STRATEGY_SPOTS, a
- * point spread or several lattices they take two: one for the image, and one for the
- * gradient. A device computes gradients as in nb_vjp(), normal matrices as in nb_jtj(), and
- * a value without gradient and matrix as in nb_forward(). observed and weight may lie on
- * the device that computes. An array on a device must be dense.
+ * Value and gradient together take one pass over the samples. In three cases they take
+ * two, one for the image and one for the gradient: NB_STRATEGY_SPOTS, a point spread,
+ * several lattices. A device computes gradients as in nb_vjp(), normal matrices as in
+ * nb_jtj(), and a value without gradient and matrix as in nb_forward(). observed and
+ * weight may lie on the device that computes. An array on a device must be dense.
  *
  * Planes. With planes P of background, L(x) is the smallest loss of I(x) + P. The gradient
  * is taken at fixed planes. Let J_P be the derivatives of the pixels with respect to the
@@ -528,9 +528,9 @@ typedef struct nb_target {
  * be 0 in a corner or along an edge of its box, because it must not be negative. J_P then
  * holds only those changes of the plane that keep it 0 there.
  *
- * With planes the call always computes the image first. Some calls do so without planes
- * too, and take no more time with planes: gradients in two passes (above), and all calls
- * with a point spread. Other gradients and matrices take one more pass.
+ * With planes the call always computes the image first. Without planes, two kinds of call
+ * also do this: gradients in two passes (above), and all calls with a point spread. Planes
+ * cost these calls no further pass. Other gradients and matrices take one more pass.
  *
  * Errors that differ from the common errors:
  *   NB_ERR_ARGUMENT     target, observed or value is NULL; the kind or the background is

@@ -1113,9 +1113,9 @@ class Options(Struct):
             The allowed error of a pixel before the point spread, as a fraction of the brightest
             rendered pixel before the point spread. 0 means 1e-10 in double, and 1e-5 in single
             precision. NB_STRATEGY_SPOTS omits samples up to this error. In single precision, if
-            the error of a tile would be larger, the simulator divides the tile into parts. If
-            the error of a part would still be larger, it computes the part in double. Light
-            that a point spread takes from pixels that are not rendered may have a larger error.
+            the error of a tile would be larger, the simulator divides the tile into parts. It
+            computes in double each part whose error would still be larger. A point spread also
+            takes light from pixels that are not rendered. This light may have a larger error.
     """
 
     _c = "nb_options"
