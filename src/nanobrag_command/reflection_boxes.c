@@ -48,7 +48,7 @@ static void widen(double from, double to, int edge, double out[2])
 {
     const double middle = floor((from + to) / 2);
     const int is_narrow = to - from < edge;
-    out[0] = is_narrow ? middle - edge / 2 : from;
+    out[0] = is_narrow ? middle - floor(edge / 2.) : from;
     out[1] = is_narrow ? out[0] + edge : to;
 }
 
@@ -56,10 +56,10 @@ static void widen(double from, double to, int edge, double out[2])
 static int box_of(const struct columns *c, size_t i, int edge, const int panel[4],
                   int box[4])
 {
-    for (int k = 0; k < 2; k++) {
-        const double middle = c->place ? floor(c->place[3 * i + (size_t)k]) : 0;
-        const double from = c->bbox ? c->bbox[6 * i + 2 * (size_t)k] : middle;
-        const double to = c->bbox ? c->bbox[6 * i + 2 * (size_t)k + 1] : middle + 1;
+    for (size_t k = 0; k < 2; k++) {
+        const double middle = c->place ? floor(c->place[3 * i + k]) : 0;
+        const double from = c->bbox ? c->bbox[6 * i + 2 * k] : middle;
+        const double to = c->bbox ? c->bbox[6 * i + 2 * k + 1] : middle + 1;
         double ends[2];
         if (!(from >= -1e6 && to <= 1e6 && from < to)) return 0;
         widen(from, to, edge, ends);

@@ -232,7 +232,7 @@ static int checksums(void)
 static void checksum_of(const nb_measured *image, char out[MD5_TEXT])
 {
     const size_t n = pixels_of(image);
-    unsigned char *const bytes = malloc(4 * n);
+    unsigned char *const bytes = calloc(n + 1, 4);
 
     for (size_t i = 0; bytes && i < 4 * n; i++)
         bytes[i] = (unsigned char)((uint32_t)(int64_t)image->pixels[i / 4] >> 8 * (i % 4));

@@ -240,7 +240,7 @@ static void spoil(char *text, size_t n, uint64_t *state)
         const size_t length = strlen(word);
         const size_t at = (size_t)((double)(n - length) * probe_uniform(state));
 
-        memcpy(text + at, word, length);
+        for (size_t k = 0; k < length; k++) text[at + k] = word[k];
     }
 }
 

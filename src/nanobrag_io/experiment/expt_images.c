@@ -97,7 +97,7 @@ static nb_status add_image(struct image_list *l, const nb_expt_image *image,
                            const char *name)
 {
     nb_expt *const out = l->out;
-    nb_expt_image *more = out->image;
+    nb_expt_image *more;
     char *file;
 
     if (out->n == IMAGES_MOST)

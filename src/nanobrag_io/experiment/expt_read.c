@@ -280,7 +280,7 @@ static nb_status read_experiment(nb_context *ctx, const char *name, const cJSON 
     struct models models = {0};
     struct scan_source source = {.quiet = 0};
     nb_experiment *out = request->out;
-    const cJSON *experiment, *detector;
+    const cJSON *experiment = NULL, *detector = NULL;
 
     NB_TRY(expt_find(&e, &experiment));
     out->count = cJSON_GetArraySize(list);

@@ -146,8 +146,8 @@ static size_t write_reals(struct edits *edits, const double *values, int n,
 
     for (int i = 0; i < n; i++) {
         if (i > 0) {
-            memcpy(out + length, ", ", 2);
-            length += 2;
+            out[length++] = ',';
+            out[length++] = ' ';
         }
         if (!text_real(out + length, 17, values[i])) {
             edits->lost = 1;

@@ -143,7 +143,7 @@ nb_status cbf_header(nb_context *ctx, const char *name, struct span text,
         {NULL, "_array_intensities.gain", 1, offsetof(nb_measured, gain), 1},
     };
     static const char increment[] = "_array_structure_list_axis.displacement_increment";
-    double v[2];
+    double v[2] = {0};
     int n;
 
     for (size_t i = 0; i < sizeof items / sizeof *items; i++) {

@@ -49,6 +49,7 @@ static const unsigned char *find(const unsigned char *at, const unsigned char *e
 {
     const size_t n = (size_t)(end - at);
 
+    if (!at) return NULL;
     return memmem(at, n < most ? n : most, text, length);
 }
 
@@ -162,8 +163,7 @@ static nb_status read_sizes(const struct reading *r, struct span header,
 
     if (!whole(header, "X-Binary-Size-Fastest-Dimension:", 0, most, &s->nfast)
         || !whole(header, "X-Binary-Size-Second-Dimension:", 0, most /= s->nfast, &s->nslow)
-        || !whole(header, "X-Binary-Size-Third-Dimension:", 1, most /= s->nslow,
-                  &s->nimage))
+        || !whole(header, "X-Binary-Size-Third-Dimension:", 1, most / s->nslow, &s->nimage))
         return wrong(r, "X-Binary-Size-Fastest-Dimension and -Second-Dimension, of at most "
                         "2^31 pixels");
     number = s->nfast * s->nslow * s->nimage;
@@ -246,6 +246,7 @@ static nb_status read_image(struct reading *r, nb_measured **out)
     uint64_t nslow = 0, nimage = 0;
     double *to;
 
+    if (!r->section) return wrong(r, "a binary section");
     for (size_t i = 0; i < r->n; i++) {
         nslow += r->section[i].nslow * r->section[i].nimage;
         nimage += r->section[i].nimage;

@@ -36,7 +36,7 @@ static void add_block(uint32_t state[4], const unsigned char *at)
                                               {6, 10, 15, 21}};
     uint32_t word[16], a = state[0], b = state[1], c = state[2], d = state[3];
 
-    for (int i = 0; i < 16; i++)
+    for (size_t i = 0; i < 16; i++)
         word[i] = (uint32_t)at[4 * i] | (uint32_t)at[4 * i + 1] << 8
                   | (uint32_t)at[4 * i + 2] << 16 | (uint32_t)at[4 * i + 3] << 24;
     for (int i = 0; i < BLOCK; i++) {
@@ -85,11 +85,11 @@ void md5_text(const void *bytes, size_t n, char out[MD5_TEXT])
     unsigned char sum[18] = {0};
 
     digest(bytes, n, sum);
-    for (int i = 0; i < 6; i++) {
+    for (size_t i = 0; i < 6; i++) {
         const unsigned three = (unsigned)sum[3 * i] << 16 | (unsigned)sum[3 * i + 1] << 8
                                | (unsigned)sum[3 * i + 2];
 
-        for (int k = 0; k < 4; k++) out[4 * i + k] = letters[three >> (18 - 6 * k) & 63];
+        for (size_t k = 0; k < 4; k++) out[4 * i + k] = letters[three >> (18 - 6 * k) & 63];
     }
     memcpy(out + 22, "==", 3);
 }

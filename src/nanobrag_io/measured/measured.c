@@ -173,8 +173,8 @@ static nb_status read_file(nb_context *ctx, const char *path, int64_t frame,
     status = is_hdf5(bytes, n) ? nxmx_read(ctx, path, frame, out)
                                : measured_parse(ctx, path, bytes, n, out);
     free(bytes);
-    return status == NB_OK ? measured_check_frame(ctx, path, frame, (*out)->frames)
-                           : status;
+    if (status != NB_OK || !*out) return status;
+    return measured_check_frame(ctx, path, frame, (*out)->frames);
 }
 
 nb_status nb_image_read(nb_context *ctx, const char *path, int64_t frame, nb_measured **out)

@@ -214,19 +214,22 @@ static nb_status read_mask(struct reading *r, nb_measured *image)
 {
     static const char *const fields[] = {"pixel_mask", "detectorSpecific/pixel_mask"};
     const size_t n = (size_t)image->nfast * (size_t)image->nslow;
-    double *const bits = malloc(n * sizeof *bits);
+    double *const bits = calloc(n, sizeof *bits);
     char path[FIELDS_PATH + 40];
-    nb_status status = bits ? NB_OK : fail_memory(r->ctx, r->name);
+    nb_status status = NB_OK;
 
+    if (!bits) return fail_memory(r->ctx, r->name);
     for (int i = 0; status == NB_OK && i < 2 && !image->mask; i++) {
         uint8_t *mask;
 
         (void)snprintf(path, sizeof path, "%s/%s", r->detector, fields[i]);
         if (!read_bits(r, path, n, bits)) continue;
         mask = measured_mask_of(image);
-        if (!mask)
+        if (!mask) {
             status = fail_memory(r->ctx, r->name);
-        else if (r->tree.failed)
+            break;
+        }
+        if (r->tree.failed)
             status = fail(r->ctx, NB_ERR_FORMAT, "%s: %s cannot be read: HDF5 says: %s",
                           r->name, path, r->tree.why);
         for (size_t k = 0; status == NB_OK && k < n; k++)

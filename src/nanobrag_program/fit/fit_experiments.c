@@ -47,18 +47,25 @@ int fit_experiments_add(struct run *run, struct fit_sources *out)
 
 /* ---- the experiment of each image ---- */
 
+static int differ_in(const double *a, const double *b, int n)
+{
+    int differ = 0;
+    for (int i = 0; i < n; i++) differ |= a[i] != b[i];
+    return differ;
+}
+
 /* Returns 1 if two experiments state the same detector. */
 static int same_detector(const nb_experiment *a, const nb_experiment *b)
 {
     const nb_detector *const p = &a->scene.detector, *const q = &b->scene.detector;
     int differ = p->npanel != q->npanel || p->pixel != q->pixel || p->nfast != q->nfast
                  || p->nslow != q->nslow || p->close_distance != q->close_distance
-                 || memcmp(p->origin, q->origin, sizeof p->origin) != 0
-                 || memcmp(p->vectors, q->vectors, sizeof p->vectors) != 0;
+                 || differ_in(p->origin, q->origin, 3)
+                 || differ_in(p->vectors[0], q->vectors[0], 12);
     for (int i = 0; !differ && i < p->npanel; i++)
-        differ |= memcmp(p->panel[i].origin, q->panel[i].origin, sizeof p->panel->origin)
-                  || memcmp(p->panel[i].fast, q->panel[i].fast, sizeof p->panel->fast)
-                  || memcmp(p->panel[i].slow, q->panel[i].slow, sizeof p->panel->slow);
+        differ |= differ_in(p->panel[i].origin, q->panel[i].origin, 3)
+                  || differ_in(p->panel[i].fast, q->panel[i].fast, 3)
+                  || differ_in(p->panel[i].slow, q->panel[i].slow, 3);
     return !differ;
 }
 

@@ -165,7 +165,7 @@ static nb_status find_axes(const struct fit_model *model, nb_context *ctx, int l
     status = nb_simulator_create(ctx, &scene, NULL, NULL, &sim);
     if (status == NB_OK) status = nb_simulator_orientation(sim, NULL, 0, 0, real);
     nb_simulator_free(sim);
-    for (int i = 0; status == NB_OK && i < 3; i++) {
+    for (size_t i = 0; status == NB_OK && i < 3; i++) {
         cross(real + 3 * ((i + 1) % 3), real + 3 * ((i + 2) % 3), star[i]);
         const double volume = dot(real + 3 * i, star[i]);
         for (int k = 0; k < 3; k++) star[i][k] /= volume;

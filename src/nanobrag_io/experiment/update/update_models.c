@@ -265,8 +265,10 @@ static int change_between(const double before[3][3], const double after[3][3],
         memcpy(out->turn, identity, sizeof identity);
     if (!update_differs(out->strain[0], identity[0], 9, 1))
         memcpy(out->strain, identity, sizeof identity);
-    return memcmp(out->turn, identity, sizeof identity) != 0
-           || memcmp(out->strain, identity, sizeof identity) != 0;
+    for (int i = 0; i < 9; i++)
+        if (out->turn[0][i] != identity[0][i] || out->strain[0][i] != identity[0][i])
+            return 1;
+    return 0;
 }
 
 /* Rotates a vector of the crystal as the change does in the laboratory, where the
