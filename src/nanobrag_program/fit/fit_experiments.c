@@ -47,11 +47,9 @@ int fit_experiments_add(struct run *run, struct fit_sources *out)
 
 /* ---- the experiment of each image ---- */
 
-static int differ_in(const double *a, const double *b, int n)
+static int differ_in(const double a[3], const double b[3])
 {
-    int differ = 0;
-    for (int i = 0; i < n; i++) differ |= a[i] != b[i];
-    return differ;
+    return a[0] != b[0] || a[1] != b[1] || a[2] != b[2];
 }
 
 /* Returns 1 if two experiments state the same detector. */
@@ -60,12 +58,12 @@ static int same_detector(const nb_experiment *a, const nb_experiment *b)
     const nb_detector *const p = &a->scene.detector, *const q = &b->scene.detector;
     int differ = p->npanel != q->npanel || p->pixel != q->pixel || p->nfast != q->nfast
                  || p->nslow != q->nslow || p->close_distance != q->close_distance
-                 || differ_in(p->origin, q->origin, 3)
-                 || differ_in(p->vectors[0], q->vectors[0], 12);
+                 || differ_in(p->origin, q->origin);
+    for (int i = 0; i < 4; i++) differ |= differ_in(p->vectors[i], q->vectors[i]);
     for (int i = 0; !differ && i < p->npanel; i++)
-        differ |= differ_in(p->panel[i].origin, q->panel[i].origin, 3)
-                  || differ_in(p->panel[i].fast, q->panel[i].fast, 3)
-                  || differ_in(p->panel[i].slow, q->panel[i].slow, 3);
+        differ |= differ_in(p->panel[i].origin, q->panel[i].origin)
+                  || differ_in(p->panel[i].fast, q->panel[i].fast)
+                  || differ_in(p->panel[i].slow, q->panel[i].slow);
     return !differ;
 }
 

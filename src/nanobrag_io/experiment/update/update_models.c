@@ -265,9 +265,10 @@ static int change_between(const double before[3][3], const double after[3][3],
         memcpy(out->turn, identity, sizeof identity);
     if (!update_differs(out->strain[0], identity[0], 9, 1))
         memcpy(out->strain, identity, sizeof identity);
-    for (int i = 0; i < 9; i++)
-        if (out->turn[0][i] != identity[0][i] || out->strain[0][i] != identity[0][i])
-            return 1;
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < 3; k++)
+            if (out->turn[i][k] != identity[i][k] || out->strain[i][k] != identity[i][k])
+                return 1;
     return 0;
 }
 
