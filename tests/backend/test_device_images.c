@@ -307,7 +307,7 @@ static int choices(void)
                  "s estimated there");
     check_device("auto, much work", automatic, &large, NB_STRATEGY_AUTO, "watched:0",
                  "s estimated there");
-    check_device("asked for", asked, &small, NB_STRATEGY_AUTO, "watched:0", "asked for");
+    check_device("asked for", asked, &small, NB_STRATEGY_AUTO, "watched:0", "requested");
     check_device("the reference", asked, &small, NB_STRATEGY_REFERENCE, "cpu", "reference");
     check_device("spots", asked, &small, NB_STRATEGY_SPOTS, "cpu", "spots were asked for");
     watched.memory = 2000;
