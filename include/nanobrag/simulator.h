@@ -425,7 +425,7 @@ NB_API nb_status nb_jtj(nb_simulator *sim, const double *x, const nb_array *weig
  * NB_LOSS_POISSON is the negative log-likelihood of a Poisson distribution, minus its value
  * at I = y. NB_LOSS_READOUT is the same for a normal distribution of variance v. Both are
  * half a deviance (McCullagh & Nelder, Generalized Linear Models, 2.3), and 0 at I = y.
- * NB_LOSS_POISSON is never negative for y >= 0; at y = 0 the term y log(y) is 0. The
+ * NB_LOSS_POISSON is never negative for y >= 0; at y = 0 its term y log(I/y) is 0. The
  * minimum of NB_LOSS_READOUT is slightly below 0: about -1/(8 v gain^2), near
  * I = y - 1/(2 gain).
  *
@@ -528,9 +528,9 @@ typedef struct nb_target {
  * be 0 in a corner or along an edge of its box, because it must not be negative. J_P then
  * holds only those changes of the plane that keep it 0 there.
  *
- * With planes the call always computes the image first. Without planes, two kinds of call
- * also do this: gradients in two passes (above), and all calls with a point spread. Planes
- * cost these calls no further pass. Other gradients and matrices take one more pass.
+ * With planes the call computes the image first. A call without planes does this too if it
+ * is a gradient in two passes (above), or if there is a point spread. For all other calls,
+ * planes cost one more pass.
  *
  * Errors that differ from the common errors:
  *   NB_ERR_ARGUMENT     target, observed or value is NULL; the kind or the background is

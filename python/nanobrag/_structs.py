@@ -297,7 +297,7 @@ class LossKind(IntEnum):
     NB_LOSS_POISSON is the negative log-likelihood of a Poisson distribution, minus its value at
     I = y. NB_LOSS_READOUT is the same for a normal distribution of variance v. Both are half a
     deviance (McCullagh & Nelder, Generalized Linear Models, 2.3), and 0 at I = y.
-    NB_LOSS_POISSON is never negative for y >= 0; at y = 0 the term y log(y) is 0. The minimum
+    NB_LOSS_POISSON is never negative for y >= 0; at y = 0 its term y log(I/y) is 0. The minimum
     of NB_LOSS_READOUT is slightly below 0: about -1/(8 v gain^2), near I = y - 1/(2 gain).
     NB_LOSS_HUBER is by Huber (Ann. Math. Statist. 35, 1964, 73), NB_LOSS_CAUCHY by Holland &
     Welsch (Commun. Statist. A6, 1977, 813). With NB_LOSS_CAUCHY a pixel has hardly any slope if
