@@ -3,12 +3,13 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#ifdef NANOBRAG_CJSON
+#include <nanobrag/fit.h>
 
-#include "nanobrag_fit/file/findings.h"
+#ifdef NANOBRAG_CJSON
 
 #include <stdio.h>
 
+#include "nanobrag_fit/file/findings.h"
 #include "nanobrag_fit/file/identity.h"
 
 static void put_values(struct document *d, const nb_fit *fit, const nb_fit_result *r)

@@ -16,6 +16,22 @@ static nb_status refuse(nb_context *ctx)
                 "again");
 }
 
+nb_status expt_parse(nb_context *ctx, const char *name, const void *bytes, size_t n,
+                     void *to)
+{
+    (void)name;
+    (void)bytes;
+    (void)n;
+    (void)to;
+    return refuse(ctx);
+}
+
+nb_status expt_open_parse(nb_context *ctx, const char *name, const void *bytes, size_t n,
+                          void *to)
+{
+    return expt_parse(ctx, name, bytes, n, to);
+}
+
 nb_status nb_expt_read(nb_context *ctx, const char *path, int i, nb_experiment *out)
 {
     (void)path;
