@@ -237,11 +237,14 @@ nb_lattice *lattices_at(const struct command *command, const nb_experiment *from
     nb_lattice *const list = malloc((n + 1) * sizeof *list);
     if (!list || n == 0) return list;
     memcpy(list, scene->crystal.lattice, n * sizeof *list);
-    if (from != &command->inputs.experiment
-        || command->s->scene.crystal.lattice == from->lattice)
+    const nb_lattice *const origin = from == &command->inputs.experiment
+                                         ? command->s->scene.crystal.lattice
+                                         : scene->crystal.lattice;
+    const int is_of_file = origin == from->lattice;
+    if (is_of_file)
         nb_scan_points_set_lattices(from->points, phi + scene->scan.osc / 2, (int)n, list);
-    for (size_t i = 0; i < n && command->s->given[OPT_CELL]; i++)
-        memcpy(list[i].cell, scene->crystal.lattice[i].cell, sizeof list[i].cell);
+    for (size_t i = 0; is_of_file && i < n && command->s->given[OPT_CELL]; i++)
+        memset(list[i].cell, 0, sizeof list[i].cell);
     scene->crystal.lattice = list;
     return list;
 }

@@ -114,6 +114,30 @@ run -expt stills.expt $start -fit mosaic -refl second.refl -exptout out.expt -fi
 is "the first image may be without reflections" test -s work/out.expt
 is "-fittable has the file of -expt" grep -q ',stills.expt,1,' work/t.csv
 
+# ---- lattices of -lattice hold for all images, and so does -cell for those of the file ----
+run -expt stills.expt $start -lattice 10 20 31 0.5 -fit lattice_scale -fit_each scale
+is "-lattice gives every image a lattice" \
+    sh -c "grep -q 'of 3 images' out && ! grep -q 'left out' out err"
+python3 - << 'PY'
+import copy, json
+e = json.load(open("stills.expt"))
+twin = copy.deepcopy(e["crystal"][1])
+for axis in ("real_space_a", "real_space_b", "real_space_c"):
+    twin[axis] = [1.03 * x for x in twin[axis]]
+e["crystal"].append(twin)
+e["experiment"].append(dict(e["experiment"][1], crystal=3))
+json.dump(e, open("twin.expt", "w"))
+twin.update(e["crystal"][1])
+json.dump(e, open("same.expt", "w"))
+PY
+inputs="$inputs twin.expt same.expt"
+run -expt same.expt $cell $start -fit_each scale
+values out > same
+run -expt twin.expt $cell $start -fit_each scale
+values out > twin
+is "-cell is the cell of the lattices of all images" cmp -s same twin
+is "which are three" test "$(wc -l < twin)" -eq 3
+
 # ---- a sweep ----
 inputs=
 run $cell $crystal -mosaic 0.5 $detector -water 0.05 -seed 2 -osc 0.5 -phi 10 -misset 10 20 30 \

@@ -156,6 +156,6 @@ refuses 2 '-fisher and -exptout exclude each other' -expt s.expt $model -fit sca
 refuses 2 '-exptout needs -fit' -expt s.expt $model -floatfile f -exptout g
 refuses 2 '-fittable needs -fit' -expt s.expt $model -floatfile f -fittable g
 refuses 2 '-exptout needs -expt' $scene -data s_001.img -fit scale -exptout f
-refuses 2 'number of further lattices in the scene is 1' $fit -lattice 1 2 3 -exptout f
+refuses 2 '-exptout.*-lattice' $fit -lattice 1 2 3 -exptout f
 refuses 2 'curved' $fit -curved_det -exptout f
 finish
