@@ -125,7 +125,7 @@ def main(program):
     run(program, "-geom", "again.geom", *CRYSTAL, "-floatfile", "again.bin", "-truth", "last.expt")
     compare("NXmx, .expt, .geom", ExperimentList.from_file("last.expt", check_format=False)[0].detector,
             panels, groups=0)
-    for n in (10, 11, 101):
+    for n in (10, 11, 101, 128):
         for kind in ("stacked", "shuffled", "beside"):
             many(program, n, kind)
     return failures()

@@ -171,6 +171,7 @@ static int names_in_order(void)
     } cases[] = {{10, "module9"},
                  {11, "module10"},
                  {101, "module100"},
+                 {128, "module127"},
                  {1001, "module1000"}};
 
     for (size_t k = 0; k < COUNT(cases); k++) {
