@@ -1,9 +1,10 @@
 /*
  * description.h - numbers that a simulator derives from its scene: geometry, counts,
- * sources, orientations, panels, boxes, the sums of one pixel.
+ * sources, orientations, panels, spots, boxes, the sums of one pixel.
  *
  *   nb_description d;
  *   nb_pixel_trace t;
+ *   nb_spot spot[50];
  *   int box[50][4];
  *   size_t n;
  *
@@ -12,6 +13,8 @@
  *              d.device_why);
  *   if (nb_simulator_trace(sim, NULL, 0, 100, 200, &t) == NB_OK)
  *       printf("h k l %g %g %g, %g photons\n", t.h[0], t.h[1], t.h[2], t.intensity);
+ *   if (nb_simulator_spots(sim, NULL, 50, spot, &n) == NB_OK && n > 0)
+ *       printf("%d %d %d is brightest\n", spot->hkl[0], spot->hkl[1], spot->hkl[2]);
  *   if (nb_simulator_boxes(sim, NULL, 15, 50, box[0], &n) == NB_OK)
  *       printf("%d boxes\n", (int)n);
  *
@@ -164,9 +167,48 @@ NB_API nb_status nb_simulator_orientation(nb_simulator *sim, const double *x, in
 NB_API nb_status nb_simulator_panel(nb_simulator *sim, const double *x, int i,
                                     nb_panel *out);
 
+/* A reflection that scatters onto the detector. */
+typedef struct nb_spot {
+    int hkl[3]; /* h k l */
+    int lattice; /* 0: the first lattice of the crystal */
+    int panel; /* 0 if the detector is one rectangle */
+    /* the middle of the spot, from the corner of the panel: mean over the terms of the
+     * brightness                                                            pixel      */
+    double fast, slow;
+    double brightness; /* in a unit that all spots of one call share */
+} nb_spot;
+
 /*
- * Find boxes of pixels around the brightest reflections, for nb_detector.box. For a fit of
- * a still these boxes are usually enough.
+ * Find the reflections that scatter onto the detector, the brightest first.
+ *
+ *   x     [in]   parameters; NULL: the values of the scene         (nparam)
+ *   most  [in]   number of spots for which `spot` has room
+ *   spot  [out]  the brightest reflections; may be NULL if most is 0          (most)
+ *   n     [out]  number of reflections; may be larger than `most`
+ *
+ * Brightness. If the simulator integrates over the mosaic spread (NB_MOSAIC_GAUSS), the
+ * brightness of a reflection is its photons, without the factors of polarization and solid
+ * angle. Otherwise it is a sum over sources, phi steps and mosaic domains. A term is weight
+ * x F^2 x F_latt^2 x the factors of polarization and B. F_latt is taken at the point of the
+ * Ewald sphere that is nearest to the reflection. A term does not count if it is below 1e-6
+ * of the profile's peak, or if its ray misses the detector. The direct beam (0 0 0) is left
+ * out. Equally bright reflections are sorted by h, then k, then l, the lower index first.
+ * The call computes no image. So it ignores neighbours, tails and the solid angle of
+ * pixels.
+ *
+ * Place. The pixel in the middle of a spot lies in the ROI and is not masked. A reflection
+ * on two panels is listed for each. The call ignores the boxes of the simulator. The result
+ * is the same for any number of threads.
+ *
+ * Further errors: NB_ERR_UNSUPPORTED (the scene has NB_QUIRK_CURVED and a curved detector),
+ * NB_ERR_MEMORY (also if there are too many reflections to list), NB_ERR_CANCELLED.
+ */
+NB_API nb_status nb_simulator_spots(nb_simulator *sim, const double *x, size_t most,
+                                    nb_spot *spot, size_t *n);
+
+/*
+ * Find boxes of pixels around the brightest reflections (nb_simulator_spots()), for
+ * nb_detector.box. For a fit of a still these boxes are usually enough.
  *
  *   x     [in]   parameters; NULL: the values of the scene         (nparam)
  *   edge  [in]   edge of a box in pixels, 1 or more
@@ -174,23 +216,11 @@ NB_API nb_status nb_simulator_panel(nb_simulator *sim, const double *x, int i,
  *   box   [out]  boxes as in nb_detector, the brightest reflection first   (most x 4)
  *   n     [out]  number of boxes; smaller than `most` if fewer reflections scatter.
  *
- * Brightness. The brightness of a reflection is a sum over sources, phi steps and mosaic
- * domains. A term is weight x F^2 x F_latt^2 x the factors of polarization and B. F_latt is
- * taken at the point of the Ewald sphere that is nearest to the reflection. A term does not
- * count if it is below 1e-6 of the profile's peak, or if its ray misses the detector. The
- * direct beam (0 0 0) gets no box. Equally bright reflections are sorted by h, then k, then
- * l, the lower index first. The call computes no image. So it ignores neighbours, tails and
- * the solid angle of pixels.
+ * The middle of a box is the middle of its spot, to half a pixel. A box ends at the edge of
+ * its panel. A reflection on two panels has two boxes. Boxes may overlap.
  *
- * Place. The middle of a box is the place of the reflection on the detector, to half a
- * pixel: the mean over the same terms, weighted by their brightness. The pixel at this
- * place lies in the ROI and is not masked. A box ends at the edge of its panel. A
- * reflection on two panels has two boxes. Boxes may overlap. The call ignores the boxes of
- * the simulator. The result is the same for any number of threads.
- *
- * Further errors: NB_ERR_ARGUMENT if edge is below 1; NB_ERR_UNSUPPORTED (the scene has
- * NB_QUIRK_CURVED and a curved detector), NB_ERR_MEMORY (also if there are too many
- * reflections to list), NB_ERR_CANCELLED.
+ * Further errors: the errors of nb_simulator_spots(), and NB_ERR_ARGUMENT if edge is below
+ * 1.
  */
 NB_API nb_status nb_simulator_boxes(nb_simulator *sim, const double *x, int edge,
                                     size_t most, int *box, size_t *n);

@@ -646,6 +646,21 @@ class Simulator:
             del keep
         return box[: n[0]].copy()
 
+    def spots(self, x: Any = None) -> list[_structs.Spot]:
+        """The reflections that scatter onto the detector, the brightest first.
+
+        Brightness is in photons, without the factors of polarization and solid angle, if the
+        simulator integrates over the mosaic spread. Otherwise only its ratios count.
+        """
+        n = ffi.new("size_t *")
+        with self._context.lock:
+            at, keep = self._at(x)
+            self._run(lib.nb_simulator_spots, self._pointer(), at, 0, ffi.NULL, n, what="spots")
+            out = ffi.new("nb_spot[]", n[0])
+            self._run(lib.nb_simulator_spots, self._pointer(), at, len(out), out, n, what="spots")
+            del keep
+        return [record(_structs.Spot, spot) for spot in out]
+
     def source(self, i: int, x: Any = None) -> _structs.Source:
         """Source i of the beam: unit direction, wavelength (A) and weight."""
         out = ffi.new("nb_source *")

@@ -1597,6 +1597,36 @@ class Description(Record):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class Spot(Record):
+    """A reflection that scatters onto the detector.
+
+    Attributes:
+        hkl:
+            h k l
+        lattice:
+            0: the first lattice of the crystal
+        panel:
+            0 if the detector is one rectangle
+        fast:
+            the middle of the spot, from the corner of the panel: mean over the terms of the
+            brightness [pixel]
+        slow:
+            the middle of the spot, from the corner of the panel: mean over the terms of the
+            brightness [pixel]
+        brightness:
+            in a unit that all spots of one call share
+    """
+
+    _c = "nb_spot"
+    hkl: NDArray[np.int64]
+    lattice: int
+    panel: int
+    fast: float
+    slow: float
+    brightness: float
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class PixelTrace(Record):
     """The last sample of one pixel, and the sums over all its samples (docs/theory.md).
 
@@ -2312,6 +2342,6 @@ __all__ = [
     "GradcheckSummary", "HklInfo", "Integrated", "Interpolation", "Lattice", "LogLevel",
     "LossKind", "Material", "Merge", "Misfit", "MosaicModel", "Mtz", "Options", "Origin",
     "Panel", "PanelGroup", "Parameter", "Pivot", "PixelTrace", "PointSpread", "PointSpreadKind",
-    "Precision", "Profile", "Quirk", "Restraint", "Scan", "Shape", "Smooth", "Source",
+    "Precision", "Profile", "Quirk", "Restraint", "Scan", "Shape", "Smooth", "Source", "Spot",
     "Statistics", "Status", "Strategy", "System", "Target", "Verdict"
 ]

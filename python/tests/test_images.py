@@ -251,6 +251,15 @@ def test_stacked_panels_take_three_axes():
         sim.least_squares(np.zeros((2, 3, 7))).fun(sim.x)
 
 
+def test_the_brightest_spot_is_where_the_image_is_brightest(scene):
+    sim = nanobrag.Simulator(scene.replace(crystal__hkl=nanobrag.Hkl([[0, 0, 0]], [0.0])))
+    slow, fast = np.unravel_index(np.argmax(sim()), (64, 64))
+    near = min(np.hypot(spot.fast - fast - 0.5, spot.slow - slow - 0.5) for spot in sim.spots()[:3])
+    assert near < 1.5
+    brightness = [spot.brightness for spot in sim.spots()]
+    assert brightness == sorted(brightness, reverse=True)
+
+
 def test_boxes_mask_and_lists_reach_the_library(scene):
     mask = np.ones((64, 64), bool)
     mask[10:20] = False

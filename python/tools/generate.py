@@ -28,7 +28,7 @@ INPUT = {
 # what the library answers with
 OUTPUT = {
     "nb_param": "Parameter", "nb_description": "Description", "nb_statistics": "Statistics",
-    "nb_pixel_trace": "PixelTrace", "nb_compile_stats": "CompileStats",
+    "nb_pixel_trace": "PixelTrace", "nb_spot": "Spot", "nb_compile_stats": "CompileStats",
     "nb_gradcheck_row": "GradcheckRow", "nb_gradcheck_summary": "GradcheckSummary",
     "nb_hkl_info": "HklInfo", "nb_crystal_info": "CrystalInfo", "nb_atom": "Atom",
     "nb_fit_state": "FitState", "nb_fit_value": "FitValue", "nb_fit_correlation": "FitCorrelation",

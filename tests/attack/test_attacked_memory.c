@@ -11,6 +11,7 @@
 
 #include "api/allocations.h"
 #include "attack/attack.h"
+#include "attack/attacked_description.h"
 #include "attack/attacked_fits.h"
 #include "attack/attacked_formats.h"
 #include "attack/attacked_nxmx.h"
@@ -48,6 +49,7 @@ static void prepare(int makes_simulator)
         && nb_simulator_create(own, &drawn.scene, "misset", &how, &sim) != NB_OK)
         abort();
     attacked_nxmx = (struct attacked_nxmx){own, sim, &counts};
+    attacked_simulator = sim;
 }
 
 static void put_away(void)
@@ -162,56 +164,6 @@ static nb_status statistics(void)
     nb_statistics out;
 
     return nb_statistics_get(sim, NULL, &bar, &out);
-}
-static nb_status described(void)
-{
-    nb_description out;
-
-    return nb_simulator_describe(sim, NULL, &out);
-}
-static nb_status boxed(void)
-{
-    int box[4];
-    size_t n;
-
-    return nb_simulator_boxes(sim, NULL, 3, 1, box, &n);
-}
-static nb_status traced(void)
-{
-    nb_pixel_trace out;
-
-    return nb_simulator_trace(sim, NULL, 0, 1, 1, &out);
-}
-static nb_status placed(void)
-{
-    nb_panel out;
-
-    return nb_simulator_panel(sim, NULL, 0, &out);
-}
-static nb_status oriented(void)
-{
-    double axes[9];
-
-    return nb_simulator_orientation(sim, NULL, 0, 0, axes);
-}
-static nb_status lit(void)
-{
-    nb_source source;
-    double deviation;
-
-    return nb_simulator_source(sim, NULL, 0, &source, &deviation);
-}
-static nb_status resolved(void)
-{
-    nb_scene out;
-
-    return nb_simulator_resolved(sim, NULL, &out);
-}
-static nb_status parameter(void)
-{
-    nb_param out;
-
-    return nb_simulator_param(sim, 0, &out);
 }
 static nb_status chosen(void)
 {
@@ -445,15 +397,16 @@ static const struct call {
              {"nb_cbf_check", attacked_cbf_checked, 1},
              {"nb_cbf_write", attacked_cbf_written, 1},
              {"nb_statistics_get", statistics, 1},
-             {"nb_simulator_describe", described, 1},
-             {"nb_simulator_trace", traced, 1},
-             {"nb_simulator_panel", placed, 1},
-             {"nb_simulator_boxes", boxed, 1},
+             {"nb_simulator_describe", attacked_described, 1},
+             {"nb_simulator_trace", attacked_traced, 1},
+             {"nb_simulator_panel", attacked_placed, 1},
+             {"nb_simulator_boxes", attacked_boxed, 1},
+             {"nb_simulator_spots", attacked_spotted, 1},
              {"nb_simulator_explain", explained, 1},
-             {"nb_simulator_orientation", oriented, 1},
-             {"nb_simulator_source", lit, 1},
-             {"nb_simulator_resolved", resolved, 1},
-             {"nb_simulator_param", parameter, 1},
+             {"nb_simulator_orientation", attacked_oriented, 1},
+             {"nb_simulator_source", attacked_lit, 1},
+             {"nb_simulator_resolved", attacked_resolved, 1},
+             {"nb_simulator_param", attacked_parameter, 1},
              {"nb_simulator_select", chosen, 1},
              {"nb_simulator_set_stream", stream, 1},
              {"nb_device_named", device, 0},

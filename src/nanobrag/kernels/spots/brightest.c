@@ -129,7 +129,7 @@ static void visit_candidate(const struct search *s, const struct candidate *c,
     const struct phys_frame *frame = s->job->frame;
     const double dmin = frame->continuous ? frame->least_d : frame->dmin;
     const double f2 = square_of_f(s, c);
-    const struct bright none = {(int)c->h, (int)c->k, (int)c->l, 0, 0, 0, s->panel, 0};
+    const struct bright none = {(int)c->h, (int)c->k, (int)c->l, 0, 0, 0, s->panel, 0, 0};
 
     *out = none;
     if (f2 == 0 || (c->h == 0 && c->k == 0 && c->l == 0)) return;
@@ -163,7 +163,7 @@ static nb_status grow_layer(struct search *s, size_t n)
     return NB_OK;
 }
 
-/* Appends each of n candidates that scatters to the list. */
+/* Appends each of n candidates to the list if it scatters. */
 static nb_status append(struct search *s, size_t n)
 {
     if (s->found + n > s->capacity) {
@@ -267,12 +267,12 @@ static int by_brightness(const void *a, const void *b)
     return by_index(a, b);
 }
 
-/* Sums the contributions of all groups to each reflection, in the order of the groups, and
- * turns the sums of places into means. Returns the number of reflections. */
-static size_t merge(size_t n, struct bright *list)
+size_t brightest_sort(struct bright *list, size_t n)
 {
-    size_t left = 0;
+    size_t left = 0, all = n;
 
+    for (size_t i = n = 0; i < all; i++)
+        if (list[i].brightness > 0) list[n++] = list[i];
     if (n == 0) return 0;
     qsort(list, n, sizeof *list, by_index);
     for (size_t i = 1; i < n; i++) {
@@ -292,6 +292,7 @@ static size_t merge(size_t n, struct bright *list)
         list[i].fast /= list[i].brightness;
         list[i].slow /= list[i].brightness;
     }
+    qsort(list, left + 1, sizeof *list, by_brightness);
     return left + 1;
 }
 
@@ -334,8 +335,7 @@ nb_status brightest_find(struct progress *progress, const struct job *job,
         free(s.list);
         return status;
     }
-    *n = merge(s.found, s.list);
-    if (s.list && *n > 0) qsort(s.list, *n, sizeof *s.list, by_brightness);
+    *n = brightest_sort(s.list, s.found);
     *out = s.list;
     return progress_end(progress);
 }

@@ -12,13 +12,14 @@
 #include "base/context.h"
 #include "base/progress.h"
 #include "kernels/job.h"
+#include "kernels/kernels.h"
 
 struct bright {
     int h, k, l;
     double brightness; /* sum of weight F^2 over the pairs of source and orientation */
     /* place on the panel, pixels: mean over pairs, weighted by brightness */
     double fast, slow;
-    int panel;
+    int panel, lattice;
     size_t found; /* position in the order of finding the reflections */
 };
 
@@ -30,5 +31,15 @@ struct bright {
  * Errors: NB_ERR_MEMORY, NB_ERR_CANCELLED. */
 nb_status brightest_find(struct progress *progress, const struct job *job,
                          struct bright **out, size_t *n);
+
+/* Does the same for a continuous crystal: brightness is a sum of photons, over the samples
+ * of an image. Defined in kernels/continuous/bright.c. */
+nb_status brightest_continuous(struct progress *progress, const struct kernel_set *kernels,
+                               const struct job *job, struct bright **out, size_t *n);
+
+/* Makes a list of reflections from n contributions, whose `fast` and `slow` are multiplied
+ * by their brightness: adds up the contributions to each reflection on a panel in the order
+ * of `found`, and sorts the reflections. Returns their number. */
+size_t brightest_sort(struct bright *list, size_t n);
 
 #endif
