@@ -70,12 +70,17 @@ static int files_of_cbflib(void)
         const char *name;
         size_t nsection, n;
         int npanel;
-        double overload;
-    } files[] = {{"packed_correlated.cbf", 1, 297, 3, 2147483647},
-                 {"packed_alone.cbf", 1, 297, 3, 2147483647},
-                 {"packed_flat.cbf", 1, 99, 1, 2147483647},
-                 {"packed_v2.cbf", 2, 99, 2, 2147483647},
-                 {"offsets.cbf", 1, 99, 1, 65535}};
+        double overload, factor;
+    } files[] = {{"packed_correlated.cbf", 1, 297, 3, 2147483647, 1},
+                 {"packed_alone.cbf", 1, 297, 3, 2147483647, 1},
+                 {"packed_flat.cbf", 1, 99, 1, 2147483647, 1},
+                 {"packed_flat_large.cbf", 1, 99, 1, 2147483647, 1000},
+                 {"packed_flat_large_v2.cbf", 1, 99, 1, 2147483647, 1000},
+                 {"packed_v2.cbf", 2, 99, 2, 2147483647, 1},
+                 {"packed_reals.cbf", 1, 99, 1, INFINITY, -0.1},
+                 {"packed_reals_v2.cbf", 1, 99, 1, INFINITY, 0.5},
+                 {"offset_reals.cbf", 1, 99, 1, INFINITY, -0.1},
+                 {"offsets.cbf", 1, 99, 1, 65535, 1}};
     double expected[297];
 
     for (size_t i = 0; i < COUNT(files); i++) {
@@ -86,6 +91,8 @@ static int files_of_cbflib(void)
         image = read_frame(path);
         if (!image) continue;
         drawn_pixels(expected, files[i].nsection, files[i].n);
+        for (size_t k = 0; k < files[i].nsection * files[i].n; k++)
+            expected[k] *= files[i].factor;
         tap_check(differences(image, expected, files[i].nsection * files[i].n) == 0,
                   "%s: %zu pixels differ, allowed 0", files[i].name,
                   differences(image, expected, files[i].nsection * files[i].n));
@@ -228,11 +235,12 @@ struct bits {
 static void put_bits(struct bits *b, uint64_t value, int n)
 {
     for (int i = 0; i < n; i++, b->n++)
-        if (value >> i & 1) b->at[b->n / 8] |= (unsigned char)(1 << b->n % 8);
+        if (i < 64 && (value >> i & 1)) b->at[b->n / 8] |= (unsigned char)(1 << b->n % 8);
 }
 
-/* Packs errors in blocks of drawn lengths, each as narrow as it may be or wider. */
-static void pack(const int64_t *error, size_t n, int version, struct bits *b)
+/* Packs errors in blocks of drawn lengths, each as narrow as it may be or wider; the widest
+ * ones in `most` bits. */
+static void pack(const int64_t *error, size_t n, int version, int most, struct bits *b)
 {
     static const int widths[2][16] = {{0, 4, 5, 6, 7, 8, 16, 32},
                                       {0, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16,
@@ -258,7 +266,8 @@ static void pack(const int64_t *error, size_t n, int version, struct bits *b)
         put_bits(b, (uint64_t)length, 3);
         put_bits(b, (uint64_t)code, version == 1 ? 3 : 4);
         for (size_t k = 0; k < count && i < n; k++, i++)
-            put_bits(b, (uint64_t)error[i], widths[version - 1][code]);
+            put_bits(b, (uint64_t)error[i],
+                     code == codes - 1 ? most : widths[version - 1][code]);
     }
 }
 
@@ -293,7 +302,7 @@ static int packed_by_hand(void)
                        - (is_flat ? k > 0 ? (int64_t)pixels[k - 1] : 0
                                   : expected_pixel(pixels, k % NFAST, k / NFAST));
         }
-        pack(error, NPIX, version, &bits);
+        pack(error, NPIX, version, is_flat ? 65 : 32, &bits);
         (void)snprintf(header, sizeof header,
                        "     conversions=\"x-CBF_PACKED%s\"%s\n"
                        "X-Binary-Element-Type: \"signed 32-bit integer\"\n"

@@ -23,6 +23,28 @@ static int64_t wrapped(int type, int bits, uint64_t x)
     return (int64_t)low;
 }
 
+/* Replaces whole numbers of a section by the pixels that they mean: of reals they are the
+ * bits. */
+static void to_pixels(const struct cbf_section *s, const int64_t *value, uint64_t n,
+                      double *out)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        const int64_t bits = value[i];
+        const int32_t low = (int32_t)bits;
+        float single;
+
+        if (s->type != NB_TYPE_FLOAT) {
+            out[i] = s->bits == 64 && s->type == NB_TYPE_UINT ? (double)(uint64_t)bits
+                                                              : (double)bits;
+        } else if (s->bits == 64) {
+            memcpy(out + i, &bits, sizeof *out);
+        } else {
+            memcpy(&single, &low, sizeof single);
+            out[i] = single;
+        }
+    }
+}
+
 static uint64_t count(const struct cbf_section *s)
 {
     return s->nfast * s->nslow * s->nimage;
@@ -30,7 +52,7 @@ static uint64_t count(const struct cbf_section *s)
 
 /* ---- byte offset: differences of neighbours in as few bytes as they need ---- */
 
-static int expand_offsets(const struct cbf_section *s, double *out)
+static int expand_offsets(const struct cbf_section *s, int64_t *out)
 {
     const unsigned char *at = s->bytes;
     const unsigned char *const end = at + s->n;
@@ -49,14 +71,16 @@ static int expand_offsets(const struct cbf_section *s, double *out)
             value += (d ^ sign) - sign;
             break;
         }
-        out[i] = (double)wrapped(s->type, s->bits, value);
+        out[i] = wrapped(s->type, s->bits, value);
     }
     return at == end;
 }
 
 /* ---- packed: errors of a guess, in blocks of equal numbers of bits ---- */
 
-enum { PACKED_HEAD = 32, PACKED_SPARE = 8 };
+/* CBFlib leaves 65 bits for an error of unlimited size in a flat array, where the lowest
+ * ones count */
+enum { PACKED_HEAD = 32, PACKED_SPARE = 8, FLAT_BITS = 65 };
 
 struct bits {
     const unsigned char *at, *end;
@@ -64,9 +88,16 @@ struct bits {
     int n; /* bits held */
 };
 
-/* Takes up to 32 bits, the lowest first. Returns 0 if there are not as many. */
+/* Takes up to 64 bits, the lowest first. Returns 0 if there are not as many. */
 static int take(struct bits *b, int n, uint64_t *out)
 {
+    uint64_t low;
+
+    if (n > 32) {
+        if (!take(b, 32, &low) || !take(b, n - 32, out)) return 0;
+        *out = *out << 32 | low;
+        return 1;
+    }
     while (b->n < n) {
         if (b->at == b->end) return 0;
         b->held |= (uint64_t)*b->at++ << b->n;
@@ -80,8 +111,8 @@ static int take(struct bits *b, int n, uint64_t *out)
 
 /* Guesses pixel i, at x, y of image z: the mean of its neighbours before it, in its own
  * image and the one before. The sum wraps around as a pixel with a sign does. */
-static int64_t guess(const struct cbf_section *s, const double *out, uint64_t i, uint64_t x,
-                     uint64_t y, uint64_t z)
+static int64_t guess(const struct cbf_section *s, const int64_t *out, uint64_t i,
+                     uint64_t x, uint64_t y, uint64_t z)
 {
     const int64_t f = (int64_t)s->nfast;
     const int64_t inside[] = {-f - 1, -f, -f + 1, -1}, first[] = {-f, -f + 1},
@@ -90,31 +121,32 @@ static int64_t guess(const struct cbf_section *s, const double *out, uint64_t i,
     const int64_t image = f * (int64_t)s->nslow;
     const int nbeside = beside == inside ? 4 : 2, two = z > 0 && !s->is_alone;
     const int n = two ? 2 * nbeside : nbeside;
-    const double *const at = out + i;
-    int64_t sum = n / 2;
+    const int64_t *const at = out + i;
+    uint64_t sum = (uint64_t)n / 2;
+    int64_t mean;
 
     if (i == 0) return 0;
-    if (s->is_flat || (y == 0 && x > 0)) return (int64_t)at[-1];
-    if (y == 0) return (int64_t)at[-image];
+    if (s->is_flat || (y == 0 && x > 0)) return at[-1];
+    if (y == 0) return at[-image];
     for (int k = 0; k < nbeside; k++) {
-        sum += (int64_t)at[beside[k]];
+        sum += (uint64_t)at[beside[k]];
         /* of the image before, the pixel itself stands for its neighbour at the left */
-        if (two) sum += (int64_t)at[(beside[k] == -1 ? 0 : beside[k]) - image];
+        if (two) sum += (uint64_t)at[(beside[k] == -1 ? 0 : beside[k]) - image];
     }
-    sum = wrapped(NB_TYPE_INT, s->bits, (uint64_t)sum);
-    return sum >= 0 ? sum / n : -((n - 1 - sum) / n);
+    mean = wrapped(NB_TYPE_INT, s->bits, sum);
+    return mean / n - (mean % n < 0);
 }
 
-static int expand_packed(const struct cbf_section *s, double *out)
+static int expand_packed(const struct cbf_section *s, int64_t *out)
 {
     static const unsigned char one[8] = {0, 4, 5, 6, 7, 8, 16, 0};
     static const unsigned char two[16] = {0,  3,  4,  5,  6,  7,  8,  9,
                                           10, 11, 12, 13, 14, 15, 16, 0};
     const int is_two = s->compression == CBF_PACKED_V2, code_bits = is_two ? 4 : 3;
     struct bits b = {s->bytes + PACKED_HEAD, s->bytes + s->n, 0, 0};
-    uint64_t stated = 0, x = 0, y = 0, z = 0, block = 0, code, error = 0;
+    uint64_t stated = 0, x = 0, y = 0, z = 0, block = 0, code, error = 0, unused;
     const uint64_t n = count(s);
-    int width = 0;
+    int width = 0, rest = 0;
 
     for (int i = 0; i < 8; i++) stated |= (uint64_t)s->bytes[i] << 8 * i;
     if (stated != n) return 0;
@@ -123,12 +155,16 @@ static int expand_packed(const struct cbf_section *s, double *out)
             if (!take(&b, 3, &block) || !take(&b, code_bits, &code)) return 0;
             block = (uint64_t)1 << block;
             width = is_two ? two[code] : one[code];
-            if (code == (is_two ? 15 : 7)) width = s->bits;
+            rest = 0;
+            if (code == (is_two ? 15 : 7)) {
+                width = s->bits;
+                rest = s->is_flat ? FLAT_BITS - width : 0;
+            }
         }
-        if (!take(&b, width, &error)) return 0;
-        if (width > 0 && error >> (width - 1)) error -= (uint64_t)1 << width;
+        if (!take(&b, width, &error) || !take(&b, rest, &unused)) return 0;
+        if (width > 0 && width < 64 && error >> (width - 1)) error -= (uint64_t)1 << width;
         error += (uint64_t)guess(s, out, i, x, y, z);
-        out[i] = (double)wrapped(s->type, s->bits, error);
+        out[i] = wrapped(s->type, s->bits, error);
         block--;
         if (++x < s->nfast) continue;
         x = 0;
@@ -160,8 +196,15 @@ int cbf_pixels(const struct cbf_section *s, double *out)
     const size_t each = (size_t)s->bits / 8;
     const uint64_t n = count(s);
 
-    if (s->compression == CBF_BYTE_OFFSET) return expand_offsets(s, out);
-    if (s->compression != CBF_NONE) return expand_packed(s, out);
+    if (s->compression != CBF_NONE) {
+        int64_t *const whole =
+            (int64_t *)(void *)out; /* each becomes a pixel in its place */
+        const int done = s->compression == CBF_BYTE_OFFSET ? expand_offsets(s, whole)
+                                                           : expand_packed(s, whole);
+
+        if (done) to_pixels(s, whole, n, out);
+        return done;
+    }
     if (n * each != s->n) return 0;
     for (uint64_t i = 0; i < n; i++)
         out[i] = smv_element(s->bytes + i * each, s->type, s->bits, s->is_big_endian);

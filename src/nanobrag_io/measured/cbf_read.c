@@ -121,8 +121,8 @@ static int read_type(struct span header, struct cbf_section *s)
     if (!(bits == 8 || bits == 16 || bits == 32 || bits == 64) || (is_real && bits < 32))
         return 0;
     s->bits = (int)bits;
-    if (s->compression == CBF_BYTE_OFFSET) return !is_real && bits <= 32;
-    return s->compression == CBF_NONE || (!is_real && (bits == 16 || bits == 32));
+    if (is_real || s->compression == CBF_NONE) return 1;
+    return bits == 32 || bits == 16 || (bits == 8 && s->compression == CBF_BYTE_OFFSET);
 }
 
 static nb_status read_compression(const struct reading *r, struct span header,
@@ -171,9 +171,9 @@ static nb_status read_sizes(const struct reading *r, struct span header,
         || number != s->nfast * s->nslow * s->nimage)
         return wrong(r, "X-Binary-Number-of-Elements, the product of the dimensions");
     if (!read_type(header, s))
-        return wrong(r,
-                     "X-Binary-Element-Type of whole numbers: 16 or 32 bits if they are "
-                     "packed, 8 too as byte offsets; or, not compressed, of any numbers");
+        return wrong(r, "X-Binary-Element-Type of reals, or of whole numbers: 16 or 32 "
+                        "bits if "
+                        "they are packed, 8 too as byte offsets, 64 too if not compressed");
     if (s->compression >= CBF_PACKED && !s->is_flat && s->nfast < 2)
         return wrong(r, "packed pixels in rows of at least 2");
     s->is_big_endian = begins(value_of(header, "X-Binary-Element-Byte-Order:"), "BIG");
