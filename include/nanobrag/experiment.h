@@ -62,6 +62,14 @@ enum {
  * them. */
 typedef struct nb_scan_points nb_scan_points;
 
+/* How a panel counts photons, as a file states it. A pixel with a count of c has
+ * (c - pedestal)/gain photons, and is bad unless low <= c <= high. */
+typedef struct nb_panel_counts {
+    double gain; /* counts/photon; 1 if the file states none */
+    double pedestal; /* counts; 0 if the file states none */
+    double low, high; /* -infinity, infinity: the file states no limits */
+} nb_panel_counts;
+
 typedef struct nb_experiment {
     nb_scene scene; /* members that the file states; all other members are 0. convention is
                        NB_CONVENTION_DIALS or NB_CONVENTION_XDS, and vectors are in the
@@ -70,16 +78,17 @@ typedef struct nb_experiment {
     int count; /* number of experiments in the file */
     int images; /* number of images of the scan; 0: no scan */
     char space_group[40]; /* Hermann-Mauguin symbol; "": not known */
-    /* Free the next four members with nb_experiment_clear(), or each by itself. The scene
+    /* Free the next five members with nb_experiment_clear(), or each by itself. The scene
      * points into geometry, lattice and mask */
     nb_geometry *geometry; /* several panels; NULL: one rectangle, or no detector */
     nb_scan_points *points; /* a scan with changes; NULL: nothing changes */
     nb_lattice *lattice; /* lattices by nb_expt_read_lattices(); NULL: none */
     uint8_t *mask; /* for one rectangle; NULL: all pixels are trusted */
+    nb_panel_counts *counts; /* of each panel, or of the rectangle; NULL: no detector */
 } nb_experiment;
 
-/* Free geometry, points, lattice and mask of an experiment, and set them to NULL; NULL is
- * allowed. */
+/* Free geometry, points, lattice, mask and counts of an experiment, and set them to NULL;
+ * NULL is allowed. */
 NB_API void nb_experiment_clear(nb_experiment *experiment);
 
 /*
@@ -113,8 +122,11 @@ NB_API void nb_experiment_clear(nb_experiment *experiment);
  *                        (docs/theory.md, 9).
  *   mosaicity (Sauter)   half the width of a top hat: the spread with the same standard
  *                        deviation.
+ *   gain of 0 or less    1.
+ *   trusted_range 0 0    no limits. Otherwise counts at the limits are trusted. DIALS up to
+ *                        3.12 does not trust these counts.
  *
- * The reader ignores flux, divergence, gain, profile and images.
+ * The reader ignores flux, divergence, profile and images.
  *
  * Errors: a reader's (above); also NB_ERR_ARGUMENT if the file has no experiment i, and
  * NB_ERR_UNSUPPORTED (pixels that are not square, over 4096 panels or groups, electrons or

@@ -19,7 +19,7 @@ from ._files import Path, SmvHeader, path_of
 from ._lib import ffi, lib
 from ._scene import Scene, scene_of
 from ._simulator import Simulator, is_simulator
-from ._structs import Compression, ExptImage, Found, Lattice
+from ._structs import Compression, ExptImage, Found, Lattice, PanelCounts
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
@@ -33,6 +33,7 @@ class Experiment:
         count: experiments in the file
         images: images of the scan; 0: no scan
         space_group: Hermann-Mauguin symbol; "": not known
+        counts: how each panel counts photons; empty without a detector
 
     Of a crystal, beam or goniometer that changes during the scan, ``scene`` has what it is in
     the middle of the first image, and `at` gives that of others.
@@ -43,6 +44,7 @@ class Experiment:
     count: int
     images: int
     space_group: str
+    counts: tuple[PanelCounts, ...] = ()
     _points: Any = dataclasses.field(default=None, repr=False)
 
     def at(self, i: int) -> Scene:
@@ -82,12 +84,14 @@ def _read(function: Callable[..., int], *args: Any) -> Experiment:
             c.scene.crystal.system = lib.nb_crystal_system(c.space_group, c.scene.crystal.cell)
             points = ffi.gc(c.points, lib.nb_scan_points_free) if c.points else None
             c.points = ffi.NULL
+            panels = max(c.scene.detector.npanel, 1) if c.counts else 0
             return Experiment(
                 scene=scene_of(c.scene),
                 found=Found(c.found),
                 count=c.count,
                 images=c.images,
                 space_group=string(c.space_group),
+                counts=tuple(record(PanelCounts, c.counts[k]) for k in range(panels)),
                 _points=points,
             )
         finally:

@@ -2256,6 +2256,29 @@ class FitMisfit(Record):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class PanelCounts(Record):
+    """How a panel counts photons, as a file states it. A pixel with a count of c has (c -
+    pedestal)/gain photons, and is bad unless low <= c <= high.
+
+    Attributes:
+        gain:
+            counts/photon; 1 if the file states none
+        pedestal:
+            counts; 0 if the file states none
+        low:
+            -infinity, infinity: the file states no limits
+        high:
+            -infinity, infinity: the file states no limits
+    """
+
+    _c = "nb_panel_counts"
+    gain: float
+    pedestal: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class ExptImage(Record):
     """An image of an experiment.
 
@@ -2341,7 +2364,7 @@ __all__ = [
     "FitValue", "Found", "GeometryInfo", "Given", "GradcheckLoss", "GradcheckRow",
     "GradcheckSummary", "HklInfo", "Integrated", "Interpolation", "Lattice", "LogLevel",
     "LossKind", "Material", "Merge", "Misfit", "MosaicModel", "Mtz", "Options", "Origin",
-    "Panel", "PanelGroup", "Parameter", "Pivot", "PixelTrace", "PointSpread", "PointSpreadKind",
-    "Precision", "Profile", "Quirk", "Restraint", "Scan", "Shape", "Smooth", "Source", "Spot",
-    "Statistics", "Status", "Strategy", "System", "Target", "Verdict"
+    "Panel", "PanelCounts", "PanelGroup", "Parameter", "Pivot", "PixelTrace", "PointSpread",
+    "PointSpreadKind", "Precision", "Profile", "Quirk", "Restraint", "Scan", "Shape", "Smooth",
+    "Source", "Spot", "Statistics", "Status", "Strategy", "System", "Target", "Verdict"
 ]

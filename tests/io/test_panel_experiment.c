@@ -12,6 +12,7 @@
 #include <nanobrag/description.h>
 
 #include "io/experiments.h"
+#include "nanobrag_io/experiment/models.h"
 #include "scene/probe.h"
 #include "support/files.h"
 #include "support/tiled.h"
@@ -285,6 +286,36 @@ static int refused(void)
     return 0;
 }
 
+/* Gain, pedestal and trusted range of each panel. */
+static int counts(void)
+{
+    static const nb_panel_counts expected[2] = {{2.5, 10, -1, 60000},
+                                                {1, 0, -INFINITY, INFINITY}};
+    char *stated, *text, *wrong;
+    nb_experiment e;
+
+    if (!has_feature("cjson")) return tap_skip("this build has no cJSON");
+    stated = text_with(expt_panels_text, "\"name\": \"p0\"",
+                       "\"gain\": 2.5, \"pedestal\": 10, \"trusted_range\": [-1, 60000]");
+    text = text_with(stated, "\"name\": \"p1\"", "\"gain\": -1, \"trusted_range\": [3, 3]");
+    check_ok(expt_parse(ctx, "a.expt", text, strlen(text),
+                        &(struct expt_request){0, &e, 0}),
+             "counts");
+    for (int i = 0; i < 2; i++)
+        tap_check(e.counts && memcmp(e.counts + i, expected + i, sizeof *expected) == 0,
+                  "panel %d", i);
+    nb_experiment_clear(&e);
+    tap_check(!e.counts, "cleared");
+    wrong = text_with(stated, "2.5", "true");
+    check_refused(expt_parse(ctx, "a.expt", wrong, strlen(wrong),
+                             &(struct expt_request){0, &e, 0}),
+                  NB_ERR_FORMAT, "\"gain\"", "gain");
+    free(stated);
+    free(text);
+    free(wrong);
+    return 0;
+}
+
 static int warnings;
 
 static void count_warning(void *user, int level, const char *topic, const char *line)
@@ -367,6 +398,7 @@ int main(int argc, char **argv)
         {"round_trip", round_trip}, {"conventions", conventions},
         {"applied", applied},       {"stacked_and_single", stacked_and_single},
         {"refused", refused},       {"places_of_nxmx", places_of_nxmx},
+        {"counts", counts},
     };
 
     return files_main(argc, argv, cases, COUNT(cases));

@@ -284,6 +284,38 @@ static nb_status read_mask(const struct expt *e, const cJSON *panels, int nslow,
     return NB_OK;
 }
 
+/* ---- counts ---- */
+
+static nb_status read_counts(const struct expt *e, const cJSON *panel, nb_panel_counts *out)
+{
+    const cJSON *limits = cJSON_GetObjectItemCaseSensitive(panel, "trusted_range");
+    double *const to[2] = {&out->low, &out->high};
+
+    *out = (nb_panel_counts){1, 0, -INFINITY, INFINITY};
+    NB_TRY(expt_optional(e, panel, "panel", "gain", &out->gain, 1));
+    NB_TRY(expt_optional(e, panel, "panel", "pedestal", &out->pedestal, 1));
+    if (!(out->gain > 0)) out->gain = 1;
+    for (int k = 0; k < 2; k++) {
+        const cJSON *limit = cJSON_GetArrayItem(limits, k);
+
+        if (cJSON_IsNumber(limit)) *to[k] = limit->valuedouble;
+    }
+    if (!(out->low < out->high)) out->low = -INFINITY, out->high = INFINITY;
+    return NB_OK;
+}
+
+static nb_status read_all_counts(const struct expt *e, const cJSON *panels, int n,
+                                 nb_experiment *out)
+{
+    const cJSON *panel;
+    int i = 0;
+
+    out->counts = calloc((size_t)n, sizeof *out->counts);
+    if (!out->counts) return fail_memory(e->ctx, e->name);
+    cJSON_ArrayForEach(panel, panels) NB_TRY(read_counts(e, panel, out->counts + i++));
+    return NB_OK;
+}
+
 /* ---- one panel ---- */
 
 static nb_status read_rectangle(const struct expt *e, const cJSON *panels,
@@ -465,6 +497,7 @@ nb_status expt_read_detector(const struct expt *e, const cJSON *detector,
     free(tree.of);
     NB_TRY(status);
     m->found |= NB_FOUND_DETECTOR;
+    NB_TRY(read_all_counts(e, panels, n, out));
     NB_TRY(read_sensor(e, first, m));
     if (n > 1) warn_of_sensors(e, panels, m);
     return NB_OK;

@@ -129,10 +129,12 @@ void nb_experiment_clear(nb_experiment *e)
     nb_scan_points_free(e->points);
     free(e->mask);
     free(e->lattice);
+    free(e->counts);
     e->geometry = NULL;
     e->points = NULL;
     e->mask = NULL;
     e->lattice = NULL;
+    e->counts = NULL;
 }
 
 nb_status models_to_scene(nb_context *ctx, const char *name, const struct models *models,

@@ -1,7 +1,7 @@
 /*
  * fit_image.c - reads an observed image: of any kind that nb_image_read() knows, with
- * pedestal, gain and overload from its header unless options state them, or raw floats in
- * photons.
+ * pedestal, gain and overload from options, else from the panels of -expt, else from its
+ * header; or raw floats in photons.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,27 +16,55 @@
 
 /* ---- counts ---- */
 
-/* how counts become photons: (count - pedestal)/gain */
+/* how the counts of a panel become photons: (count - pedestal)/gain */
 struct counting {
     double pedestal, gain, overload;
+    double low, high; /* smallest and largest count that is trusted */
+    int area[4]; /* of the panel in the image, as in nb_detector.box */
 };
 
-static struct counting counting_of(const struct settings *s, const nb_measured *image)
+/* Returns the counting of panel i. */
+static struct counting counting_of(const struct run *run, const nb_measured *image,
+                                   const nb_panel_counts *counts, int i,
+                                   const nb_detector *d)
 {
-    struct counting c = {image->pedestal, image->gain, image->overload};
+    const struct settings *const s = run->command.s;
+    const nb_panel *const panel = d->npanel > 0 ? d->panel + i : NULL;
+    struct counting c = {.pedestal = image->pedestal,
+                         .gain = image->gain,
+                         .overload = image->overload,
+                         .low = -INFINITY,
+                         .high = INFINITY,
+                         .area = {0, image->nfast, 0, image->nslow}};
+    if (panel)
+        memcpy(c.area,
+               (int[]){panel->fast0, panel->fast0 + panel->nfast, panel->slow0,
+                       panel->slow0 + panel->nslow},
+               sizeof c.area);
+    if (counts) {
+        /* 0 and 1 are what DIALS writes where it knows nothing */
+        if (counts[i].pedestal != 0) c.pedestal = counts[i].pedestal;
+        if (counts[i].gain != 1) c.gain = counts[i].gain;
+        c.low = counts[i].low;
+        c.high = counts[i].high;
+    }
     if (s->given[OPT_PEDESTAL]) c.pedestal = s->fit.pedestal;
     if (s->given[OPT_GAIN]) c.gain = s->fit.gain;
-    if (s->given[OPT_SATURATION]) c.overload = s->fit.saturation;
+    if (s->given[OPT_SATURATION]) c.overload = s->fit.saturation, c.high = INFINITY;
     return c;
 }
 
-static void convert(const double *counts, size_t n, const struct counting *c,
-                    struct fit_image *out)
+static double photons_of(const struct counting *c, double count)
 {
-    for (size_t i = 0; i < n; i++)
-        out->photons[i] = (float)((counts[i] - c->pedestal) / c->gain);
-    out->saturation =
-        isfinite(c->overload) ? (double)(float)((c->overload - c->pedestal) / c->gain) : 0;
+    return (count - c->pedestal) / c->gain;
+}
+
+/* Returns the counts that -expt states for its panels; NULL: none for this detector. */
+static const nb_panel_counts *stated_counts(const struct run *run,
+                                            const struct fit_image *image)
+{
+    if (run->command.s->geom) return NULL;
+    return image->counts ? image->counts : run->command.inputs.experiment.counts;
 }
 
 /* ---- files ---- */
@@ -164,29 +192,72 @@ static nb_status make_weights(const struct run *run, struct fit_image *out,
     return NB_OK;
 }
 
+/* the weight of a pixel outside the limits of its panel, until count() has counted it */
+static const float untrusted = -1;
+
+/* Converts the pixels of a panel. Leaves out pixels outside its limits and, if `is_alone`
+ * is 0, full pixels: another panel is full at other photons. */
+static nb_status convert_panel(const struct run *run, const nb_measured *image,
+                               const struct counting *c, int is_alone,
+                               struct fit_image *out, char why[FIT_WHY])
+{
+    const double high =
+        !is_alone && c->overload <= c->high ? nextafter(c->overload, -INFINITY) : c->high;
+    for (int slow = c->area[2]; slow < c->area[3]; slow++)
+        for (int fast = c->area[0]; fast < c->area[1]; fast++) {
+            const size_t at = (size_t)slow * (size_t)image->nfast + (size_t)fast;
+            const double count = image->pixels[at];
+            const int is_bad = image->mask && !image->mask[at];
+            out->photons[at] = (float)photons_of(c, count);
+            if (!is_bad && !(count < c->low || count > high)) continue;
+            const nb_status status = make_weights(run, out, why);
+            if (status != NB_OK) return status;
+            out->weight[at] = is_bad ? 0 : untrusted;
+        }
+    return NB_OK;
+}
+
+/* Converts counts to photons, panel by panel. */
+static nb_status convert(const struct run *run, const char *path, const nb_measured *image,
+                         struct fit_image *out, char why[FIT_WHY])
+{
+    const nb_detector *const d = &out->scene.detector;
+    const nb_panel_counts *const counts = stated_counts(run, out);
+    const struct counting first = counting_of(run, image, counts, 0, d);
+    int is_alone = 1;
+    nb_status status = NB_OK;
+    for (int i = 1; i < d->npanel; i++) {
+        const struct counting c = counting_of(run, image, counts, i, d);
+        is_alone &= c.pedestal == first.pedestal && c.gain == first.gain;
+    }
+    for (int i = 0; i < (d->npanel > 0 ? d->npanel : 1) && status == NB_OK; i++) {
+        const struct counting c = counting_of(run, image, counts, i, d);
+        if (!(c.overload > c.pedestal)) {
+            (void)snprintf(why, FIT_WHY,
+                           "%s: the saturation of %g counts is not above the pedestal of "
+                           "%g counts; correct -saturation or -pedestal",
+                           path, c.overload, c.pedestal);
+            return NB_ERR_FORMAT;
+        }
+        status = convert_panel(run, image, &c, is_alone, out, why);
+    }
+    if (is_alone && isfinite(first.overload))
+        out->saturation = (double)(float)photons_of(&first, first.overload);
+    return status;
+}
+
 /* Reads an image with a header into photons, and gives weight 0 to its bad pixels. */
 static nb_status read_counts(const struct run *run, nb_context *ctx,
                              const struct fit_source *source, struct fit_image *out,
                              char why[FIT_WHY])
 {
-    const size_t n =
-        (size_t)run->command.description.nfast * (size_t)run->command.description.nslow;
     nb_description own;
     nb_measured *image;
     nb_status status = read_measured(run, ctx, &source->steady, &image, why);
     if (status != NB_OK) return status;
-    const struct counting c = counting_of(run->command.s, image);
-    if (!(c.overload > c.pedestal)) {
-        (void)snprintf(why, FIT_WHY,
-                       "%s: the saturation of %g counts is not above the pedestal of %g "
-                       "counts; correct -saturation or -pedestal",
-                       source->file, c.overload, c.pedestal);
-        status = NB_ERR_FORMAT;
-    }
-    if (status == NB_OK && image->mask) status = make_weights(run, out, why);
+    status = convert(run, source->file, image, out, why);
     if (status == NB_OK) {
-        convert(image->pixels, n, &c, out);
-        for (size_t i = 0; image->mask && i < n; i++) out->weight[i] = image->mask[i];
+        out->is_counts = 1;
         if (nb_simulator_describe(out->sim, source->values, &own) == NB_OK)
             find_mismatch(image, out, &own, out->mismatch);
     }
@@ -291,7 +362,7 @@ static nb_status leave_out_negative(const struct run *run, const uint8_t *render
     const size_t n = (size_t)d->nfast * (size_t)d->nslow;
     const double least = least_photons(run);
     for (size_t i = 0; i < n; i++) {
-        if (!(out->photons[i] < least) || (out->weight && out->weight[i] == 0)) continue;
+        if (!(out->photons[i] < least) || (out->weight && !(out->weight[i] > 0))) continue;
         const nb_status status = make_weights(run, out, why);
         if (status != NB_OK) return status;
         out->weight[i] = 0;
@@ -307,6 +378,10 @@ static nb_status count(const struct run *run, const char *path, const uint8_t *r
     const nb_description *d = &run->command.description;
     const size_t n = (size_t)d->nfast * (size_t)d->nslow;
     for (size_t i = 0; i < n; i++) {
+        if (out->weight && out->weight[i] == untrusted) {
+            out->weight[i] = 0;
+            out->untrusted += rendered[i];
+        }
         if ((out->weight && out->weight[i] == 0) || !rendered[i]) continue;
         if (!isfinite(out->photons[i])) {
             (void)snprintf(why, FIT_WHY,
@@ -327,6 +402,9 @@ static nb_status count(const struct run *run, const char *path, const uint8_t *r
                    : out->negative > 0
                        ? "every pixel that is not masked is below 0 photons; "
                          "check -pedestal"
+                   : out->untrusted > 0
+                       ? "every pixel that is not masked is outside the trusted_range; "
+                         "check the .expt, or give -saturation"
                        : "every pixel is masked");
     return NB_ERR_FORMAT;
 }
@@ -414,6 +492,10 @@ static nb_status make_scene(const struct run *run, nb_context *ctx,
                              &own);
         from = &own;
     }
+    if (status == NB_OK && own.scene.detector.npanel == base.detector.npanel) {
+        out->counts = own.counts;
+        own.counts = NULL;
+    }
     if (status == NB_OK) status = resolve_at(run, ctx, from, &base, source, out, why);
     nb_experiment_clear(&own);
     return status == NB_OK || *why ? status : failed(ctx, &source->steady, status, why);
@@ -428,7 +510,7 @@ nb_status fit_image_read(const struct run *run, nb_context *ctx,
     memset(out, 0, sizeof *out);
     status = make_scene(run, ctx, source, out, why);
     if (status != NB_OK || !source->file) return status;
-    out->photons = malloc((size_t)d->nfast * (size_t)d->nslow * sizeof *out->photons);
+    out->photons = calloc((size_t)d->nfast * (size_t)d->nslow, sizeof *out->photons);
     if (!out->photons) return no_memory(source->file, why);
     out->observed = nb_array_f32(out->photons, d->nslow, d->nfast);
     status = read_photons(run, ctx, source, out, why);
@@ -443,5 +525,6 @@ void fit_image_free(struct fit_image *image)
     nb_simulator_free(image->sim);
     free(image->photons);
     free(image->weight);
+    free(image->counts);
     memset(image, 0, sizeof *image);
 }

@@ -83,6 +83,9 @@ static void note_image(struct fit_job *job, const struct fit_image *image, const
     job->nsaturated += image->saturated > 0;
     job->negative += image->negative;
     job->nnegative += image->negative > 0;
+    job->untrusted += image->untrusted;
+    job->nuntrusted += image->untrusted > 0;
+    job->ncounts += (size_t)image->is_counts;
     if (*image->mismatch && job->nmismatch++ == 0)
         (void)snprintf(job->mismatch, sizeof job->mismatch, "%.800s: the header has %s",
                        file, image->mismatch);
@@ -257,10 +260,37 @@ static const char *plural(size_t n)
     return n == 1 ? "" : "s";
 }
 
+/* Says by what the panels of -expt convert the counts of images. */
+static void say_counts(const struct fit_job *job)
+{
+    const struct command *const command = &job->run->command;
+    const nb_panel_counts *const counts = command->inputs.experiment.counts;
+    const int n = command->inputs.experiment.scene.detector.npanel;
+    double gain[2] = {INFINITY, 0}, pedestal[2] = {INFINITY, -INFINITY};
+    if (!counts || command->s->geom || job->ncounts == 0) return;
+    for (int i = 0; i < (n > 0 ? n : 1); i++) {
+        gain[0] = fmin(gain[0], counts[i].gain), gain[1] = fmax(gain[1], counts[i].gain);
+        pedestal[0] = fmin(pedestal[0], counts[i].pedestal);
+        pedestal[1] = fmax(pedestal[1], counts[i].pedestal);
+    }
+    if (gain[0] == 1 && gain[1] == 1 && pedestal[0] == 0 && pedestal[1] == 0) return;
+    message_note(command->messages,
+                 "%s states how its panels count: gain %g to %g counts/photon, pedestal %g "
+                 "to %g counts; -gain and -pedestal override",
+                 command->s->expt, gain[0], gain[1], pedestal[0], pedestal[1]);
+}
+
 static void warn_of_images(const struct fit_job *job)
 {
     struct messages *const messages = job->run->command.messages;
     char others[60] = "";
+    say_counts(job);
+    if (job->untrusted > 0)
+        message_note(messages,
+                     "left out: %lld pixel%s of %zu image%s outside the trusted_range of "
+                     "%s; -saturation overrides its upper limit",
+                     (long long)job->untrusted, plural((size_t)job->untrusted),
+                     job->nuntrusted, plural(job->nuntrusted), job->run->command.s->expt);
     if (job->saturated > 0)
         message_warning(messages,
                         "%lld saturated pixel%s of %zu image%s: each counts as \"at least "

@@ -40,8 +40,11 @@ struct fit_image {
     float *photons, *weight; /* weight is NULL without a mask */
     nb_array observed, weights;
     double saturation; /* photons of a full pixel; 0: not known */
-    /* numbers of rendered pixels: full; negative and left out; all others with weight */
-    int64_t saturated, negative, counted;
+    int is_counts; /* 1: the file has counts; 0: photons */
+    nb_panel_counts *counts; /* of its experiment; NULL: counts of inputs.experiment */
+    /* numbers of rendered pixels: full; left out as negative, and as outside the limits of
+     * -expt; all others with weight */
+    int64_t saturated, negative, untrusted, counted;
     char mismatch[FIT_MISMATCH]; /* how the header contradicts the scene; "": it does not */
 };
 
@@ -165,8 +168,8 @@ struct fit_job {
     struct fisher_point *point; /* (npoint) of -fisher_scan; NULL without it */
     int npoint;
     /* pixels of images when they are first read; and numbers of images with such pixels */
-    int64_t saturated, negative;
-    size_t nsaturated, nnegative;
+    int64_t saturated, negative, untrusted;
+    size_t nsaturated, nnegative, nuntrusted, ncounts;
     /* the first header that contradicts its scene; and how many headers do */
     char mismatch[FIT_WHY];
     size_t nmismatch;
