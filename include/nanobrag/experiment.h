@@ -158,8 +158,8 @@ NB_API nb_status nb_expt_read(nb_context *ctx, const char *path, int i, nb_exper
 NB_API nb_status nb_expt_read_lattices(nb_context *ctx, const char *path, int i,
                                        nb_experiment *out);
 
-/* An .expt file in memory, for many reads. It never changes once made, and threads may
- * share it. */
+/* One or several .expt files in memory, for many reads. Threads may share it while no file
+ * is added. */
 typedef struct nb_expt nb_expt;
 
 /* An image of an experiment. */
@@ -168,7 +168,7 @@ typedef struct nb_expt_image {
                          "": the experiment names no images */
     int64_t frame; /* number of the image in the file, from 0; -1: the file holds one
                       image */
-    int experiment; /* number of the experiment in the .expt, from 0 */
+    int experiment; /* number of the experiment, from 0 on through all files */
     int first; /* number of the first experiment that has this image, of which experiment
                   is a lattice (nb_expt_read_lattices()); or experiment itself */
     int image; /* number of the image in the scan, from 0; 0 if there is no scan */
@@ -185,6 +185,14 @@ typedef struct nb_expt_image {
  * Errors: a reader's (above); NB_ERR_UNSUPPORTED (a build without cJSON).
  */
 NB_API nb_status nb_expt_open(nb_context *ctx, const char *path, nb_expt **out);
+
+/* Add a further .expt file. Its experiments follow the experiments that are there: number i
+ * of the file is number nb_expt_count() + i, by the count before the call. Errors: the
+ * errors of nb_expt_open(); NB_ERR_UNSUPPORTED (over 1000000 images). */
+NB_API nb_status nb_expt_add(nb_context *ctx, nb_expt *expt, const char *path);
+
+/* The number of experiments; 0 for NULL. */
+NB_API int nb_expt_count(const nb_expt *expt);
 
 /* Free an .expt; NULL is allowed. */
 NB_API void nb_expt_free(nb_expt *expt);

@@ -2289,7 +2289,7 @@ class ExptImage(Record):
         frame:
             number of the image in the file, from 0; -1: the file holds one image
         experiment:
-            number of the experiment in the .expt, from 0
+            number of the experiment, from 0 on through all files
         first:
             number of the first experiment that has this image, of which experiment is a lattice
             (nb_expt_read_lattices()); or experiment itself

@@ -185,7 +185,7 @@ int command_settings(struct command *command)
     if (!code) code = settings_finish(s, messages);
     if (!code)
         lattices_say(s, messages, &command->inputs.experiment,
-                     experiment_is_data(command->events));
+                     experiment_is_data(&command->inputs, command->events));
     if (!code && command->milliseconds)
         settings_reseed(s,
                         s->compat ? command->milliseconds / 1000 : command->milliseconds);

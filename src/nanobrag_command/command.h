@@ -21,6 +21,15 @@
 struct command;
 struct shots; /* declared in shots/shots.h */
 
+/* a file of experiments, of -expt or a line of -shots, and its reflections */
+struct expt_entry {
+    char *file, *refl; /* refl is NULL: none are given */
+    int number; /* of the experiment that is taken, counted in the file; -1: all */
+    int first, count; /* of the file: number of its first experiment in inputs.expt */
+    int owns_table; /* 1: another entry may have the same table */
+    nb_reflections *table;
+};
+
 /* what was read from files */
 struct inputs {
     struct mask mask;
@@ -29,11 +38,12 @@ struct inputs {
     nb_structure *structure; /* the model of -pdb, or NULL */
     nb_crystal_info crystal; /* from -pdb or -mtz; without both, noperator is 0 */
     nb_fcalc fcalc; /* how `hkl` was calculated from the model of -pdb */
-    nb_expt *expt; /* of -expt, or NULL */
-    char *expt_file; /* the file of -expt, without the number of an experiment */
-    int expt_whole; /* 1: -expt names no experiment */
-    int expt_number, expt_image; /* of its experiment; of an image of the scan, from 0 */
-    nb_reflections *refl; /* of -refl, or NULL */
+    nb_expt *expt; /* of all entries, or NULL */
+    struct expt_entry *entry; /* (nentry) */
+    size_t nentry;
+    int is_list; /* 1: the entries are lines of -shots */
+    int expt_number, expt_image; /* of the first experiment that is taken, and of its image
+                                    in the scan, from 0 */
     nb_experiment experiment; /* from -expt or -xparm; without both, found is 0 */
     nb_geometry *geometry; /* panels of -geom, or of an -expt with several; else NULL */
     int from_dump; /* 1: the reflections were read from the file of -dump */
@@ -109,6 +119,18 @@ int atoms_gradient(struct command *command, const double *bar_f, FILE *out);
 
 /* ---- -expt, -xparm and -truth (experiment_files.c) ---- */
 
+/* Find the files of -expt and -refl, or of a list of -shots. Read the files of experiments,
+ * and of reflections (experiment_list.c). Return 0 or the exit status. */
+int experiments_list(struct settings *s, struct messages *messages,
+                     const struct event_list *events, struct inputs *in);
+int experiments_open(const struct settings *s, struct messages *messages, nb_context *ctx,
+                     struct inputs *in);
+int reflections_open(struct messages *messages, nb_context *ctx, struct inputs *in);
+void experiments_free(struct inputs *in);
+
+/* Returns the entry that takes an experiment of inputs.expt; NULL: there are no entries. */
+const struct expt_entry *experiment_entry(const struct inputs *in, int experiment);
+
 /* Copy beam, detector, scan and crystal of an experiment to the settings. Options that are
  * applied later override them. */
 void experiment_take(struct settings *s, const nb_experiment *from);
@@ -127,8 +149,8 @@ int experiment_inherit(struct settings *s, struct messages *messages, nb_context
  * turn from it; -1 if phi lies outside the scan. */
 int experiment_image_at(const nb_experiment *from, double phi);
 
-/* Returns 1 if the images that -expt names are the data of a fit. */
-int experiment_is_data(const struct event_list *events);
+/* Returns 1 if the images that experiments name are the data of a fit. */
+int experiment_is_data(const struct inputs *in, const struct event_list *events);
 
 /* Find the quantities (orientation, cell, beam, spindle axis) that change during the scan
  * of -expt and that no option states. List their groups of parameters in

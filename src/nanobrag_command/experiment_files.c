@@ -47,15 +47,10 @@ static int read_file(const struct settings *s, struct messages *messages, nb_con
                      int alone, struct inputs *in)
 {
     nb_status status;
-    if (s->expt) {
-        char *file;
-        const int code = experiment_split(messages, s->expt, &file, &in->expt_number);
-        in->expt_whole = !code && strcmp(file, s->expt) == 0;
-        in->expt_file = file;
-        status = code ? NB_OK : nb_expt_open(ctx, file, &in->expt);
+    if (in->nentry > 0) {
+        const int code = experiments_open(s, messages, ctx, in);
         if (code) return code;
-        if (status == NB_OK)
-            status = nb_expt_get(ctx, in->expt, in->expt_number, !alone, &in->experiment);
+        status = nb_expt_get(ctx, in->expt, in->expt_number, !alone, &in->experiment);
     } else {
         status = nb_xparm_read(ctx, s->xparm, &in->experiment);
     }
@@ -158,13 +153,13 @@ static int choose_image(struct settings *s, struct messages *messages, const cha
     return i;
 }
 
-int experiment_is_data(const struct event_list *events)
+int experiment_is_data(const struct inputs *in, const struct event_list *events)
 {
     int is_fit = 0;
     for (size_t i = 0; i < events->n; i++) {
         const int option = events->at[i].option;
-        if (option == OPT_DATA || option == OPT_SHOTS || option == OPT_FISHER
-            || option == OPT_FISHER_SCAN)
+        if (option == OPT_DATA || (option == OPT_SHOTS && !in->is_list)
+            || option == OPT_FISHER || option == OPT_FISHER_SCAN)
             return 0;
         is_fit |= option == OPT_FIT || option == OPT_FIT_EACH;
     }
@@ -177,10 +172,11 @@ int experiment_inherit(struct settings *s, struct messages *messages, nb_context
     nb_experiment *const out = &in->experiment;
     s->expt = events_text(events, OPT_EXPT);
     s->xparm = events_text(events, OPT_XPARM);
+    int alone = 0, code = experiments_list(s, messages, events, in);
+    if (code) return code;
     if (!s->expt && !s->xparm) return 0;
-    int alone = 0;
     for (size_t i = 0; i < events->n; i++) alone |= events->at[i].option == OPT_NOLATTICES;
-    const int code = read_file(s, messages, ctx, alone, in);
+    code = read_file(s, messages, ctx, alone, in);
     if (code) return code;
     experiment_take(s, out);
     const char *const img = events_text(events, OPT_IMG);
@@ -191,7 +187,7 @@ int experiment_inherit(struct settings *s, struct messages *messages, nb_context
                      "the header of %s",
                      s->expt ? s->expt : s->xparm, image + 1, out->images, img);
     else if (out->images > 1 && !events_text(events, OPT_IMAGES)
-             && !experiment_is_data(events))
+             && !experiment_is_data(in, events))
         message_note(messages,
                      "%s: the scan has %d images and the run makes the first; -images %d "
                      "makes all",

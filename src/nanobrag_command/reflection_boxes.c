@@ -24,6 +24,7 @@ struct shown {
     size_t n;
     int *experiment; /* (n) */
     const char **identifier; /* (n) */
+    const struct expt_entry *entry; /* of the file that has them */
     int own; /* the experiment whose crystal is no further lattice */
     int id, lattice; /* the last id that lattice_of() saw, and its result */
 };
@@ -84,7 +85,7 @@ static int lattice_of(const nb_reflections *table, int id, struct shown *on)
         const int is_own = on->experiment[k] == on->own;
         further += !is_own;
         if (text && *on->identifier[k] ? strcmp(text, on->identifier[k]) == 0
-                                       : id == on->experiment[k])
+                                       : id == on->experiment[k] - on->entry->first)
             on->lattice = is_own ? 0 : further;
     }
     return on->lattice;
@@ -111,6 +112,7 @@ static int find_shown(const struct inputs *in, int alone, int experiment, int im
     const nb_expt_image *const list = nb_expt_images(in->expt, &n);
     int first = experiment;
     out->own = experiment;
+    out->entry = experiment_entry(in, experiment);
     out->array = in->experiment.images > 0 ? image : -1;
     out->experiment = calloc(n + 1, sizeof *out->experiment);
     out->identifier = calloc(n + 1, sizeof *out->identifier);
@@ -130,20 +132,21 @@ static int find_shown(const struct inputs *in, int alone, int experiment, int im
     return 1;
 }
 
-static int find_columns(const struct inputs *in, const struct settings *s,
-                        struct messages *messages, struct columns *c)
+static int find_columns(struct messages *messages, const struct expt_entry *from,
+                        struct columns *c)
 {
-    c->id = nb_reflections_find(in->refl, "id", NB_COLUMN_INT);
-    c->hkl = nb_reflections_find(in->refl, "miller_index", NB_COLUMN_MILLER);
-    c->bbox = nb_reflections_find(in->refl, "bbox", NB_COLUMN_INT6);
-    c->panel = nb_reflections_find(in->refl, "panel", NB_COLUMN_SIZE);
-    c->place = nb_reflections_find(in->refl, "xyzobs.px.value", NB_COLUMN_VEC3);
-    if (!c->place) c->place = nb_reflections_find(in->refl, "xyzcal.px", NB_COLUMN_VEC3);
+    const nb_reflections *const table = from->table;
+    c->id = nb_reflections_find(table, "id", NB_COLUMN_INT);
+    c->hkl = nb_reflections_find(table, "miller_index", NB_COLUMN_MILLER);
+    c->bbox = nb_reflections_find(table, "bbox", NB_COLUMN_INT6);
+    c->panel = nb_reflections_find(table, "panel", NB_COLUMN_SIZE);
+    c->place = nb_reflections_find(table, "xyzobs.px.value", NB_COLUMN_VEC3);
+    if (!c->place) c->place = nb_reflections_find(table, "xyzcal.px", NB_COLUMN_VEC3);
     if (c->bbox || c->place) return 0;
     return message_usage(messages,
                          "%s: no column bbox, xyzobs.px.value or xyzcal.px says where the "
                          "reflections are",
-                         s->refl);
+                         from->refl);
 }
 
 void reflection_boxes_free(struct reflection_boxes *boxes)
@@ -155,21 +158,22 @@ void reflection_boxes_free(struct reflection_boxes *boxes)
 }
 
 /* Find the boxes of all rows; there is memory for them. */
-static int find_boxes(const struct inputs *in, const struct settings *s,
-                      struct messages *messages, const struct columns *c, struct shown *on,
+static int find_boxes(const struct settings *s, struct messages *messages,
+                      const struct columns *c, struct shown *on,
                       struct reflection_boxes *out)
 {
-    const size_t rows = nb_reflections_rows(in->refl);
+    const nb_reflections *const table = on->entry->table;
+    const size_t rows = nb_reflections_rows(table);
     int count[2], panel[4];
     settings_pixels(s, count);
     for (size_t i = 0; i < rows; i++) {
-        if (!is_shown(in->refl, c, i, on)) continue;
+        if (!is_shown(table, c, i, on)) continue;
         const uint64_t which = c->panel ? c->panel[i] : 0;
         if (!place_panel(&s->scene.detector, count, which, panel))
             return message_usage(messages,
                                  "%s: row %zu is on panel %llu, but the number of panels "
                                  "is %d; give the .expt of these reflections",
-                                 s->refl, i, (unsigned long long)which,
+                                 on->entry->refl, i, (unsigned long long)which,
                                  s->scene.detector.npanel > 0 ? s->scene.detector.npanel
                                                               : 1);
         if (!box_of(c, i, s->boxes_edge, panel, out->box + 4 * out->n)) continue;
@@ -183,19 +187,20 @@ int reflection_boxes(const struct inputs *in, const struct settings *s,
                      struct messages *messages, int experiment, int image,
                      struct reflection_boxes *out)
 {
-    const size_t rows = nb_reflections_rows(in->refl);
+    const struct expt_entry *const from = experiment_entry(in, experiment);
+    const size_t rows = nb_reflections_rows(from->table);
     struct columns c;
     struct shown on = {.id = INT_MIN};
     *out = (struct reflection_boxes){0};
-    int code = find_columns(in, s, messages, &c);
+    int code = find_columns(messages, from, &c);
     if (code) return code;
     out->box = calloc(rows + 1, 4 * sizeof *out->box);
     out->row = calloc(rows + 1, sizeof *out->row);
     out->lattice = calloc(rows + 1, sizeof *out->lattice);
     if (!out->box || !out->row || !out->lattice
         || !find_shown(in, s->nolattices, experiment, image, &on))
-        code = message_failure(messages, "out of memory for the boxes of %s", s->refl);
-    if (!code) code = find_boxes(in, s, messages, &c, &on, out);
+        code = message_failure(messages, "out of memory for the boxes of %s", from->refl);
+    if (!code) code = find_boxes(s, messages, &c, &on, out);
     out->array = on.array;
     free(on.experiment);
     free(on.identifier);

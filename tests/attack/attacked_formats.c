@@ -36,6 +36,8 @@ nb_status attacked_expt_open(void)
     nb_experiment e = {.count = 0};
     nb_status status = nb_expt_open(attacked_formats.ctx, in_folder("split.expt"), &expt);
 
+    if (status == NB_OK)
+        status = nb_expt_add(attacked_formats.ctx, expt, in_folder("panels.expt"));
     if (status == NB_OK) status = nb_expt_get(attacked_formats.ctx, expt, 0, 1, &e);
     nb_experiment_clear(&e);
     nb_expt_free(expt);

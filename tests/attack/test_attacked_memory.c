@@ -441,6 +441,7 @@ static const struct call {
              {"nb_expt_read, panels", attacked_panels_read, 0},
              {"nb_expt_open", attacked_expt_open, 0},
              {"nb_expt_get", attacked_expt_open, 0},
+             {"nb_expt_add", attacked_expt_open, 0},
              {"nb_expt_read_lattices", attacked_lattices_read, 0},
              {"nb_expt_update_begin", attacked_update_begun, 0},
              {"nb_expt_update_add", attacked_update_added, 0},

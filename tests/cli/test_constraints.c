@@ -16,8 +16,9 @@ static const char *const lists[] = {
 #include "nanobrag_command/options/constraints.def"
 };
 
-static const char facts[] = "fit table list several panels nxmx reflections scan mosaic "
-                            "sensor noboxes cjson png hdf5 (";
+static const char facts[] =
+    "fit table list experiments tables several panels nxmx reflections scan mosaic "
+    "sensor noboxes cjson png hdf5 (";
 
 /* 1 when each word of a|b is one of an option's; options of other kinds take any text. */
 static int are_values(const struct option *option, const char *words)

@@ -131,6 +131,39 @@ static int taken(void)
     return 0;
 }
 
+/* Several files: the experiments of a file follow those of the files before it. */
+static int added(void)
+{
+    nb_expt *expt = NULL;
+    nb_experiment e;
+    size_t n = 0;
+
+    if (!has_feature("cjson")) return tap_skip("this build has no cJSON");
+    put(in_folder("split.expt"), expt_split_text, strlen(expt_split_text));
+    put(in_folder("panels.expt"), expt_panels_text, strlen(expt_panels_text));
+    check_ok(nb_expt_open(ctx, in_folder("panels.expt"), &expt), "the first file");
+    check_ok(nb_expt_add(ctx, expt, in_folder("split.expt")), "another");
+    check_ok(nb_expt_add(ctx, expt, in_folder("panels.expt")), "the first again");
+    check_refused(nb_expt_add(ctx, expt, in_folder("none.expt")), NB_ERR_FILE, "none.expt",
+                  "");
+    check_refused(nb_expt_add(ctx, NULL, in_folder("split.expt")), NB_ERR_ARGUMENT, "NULL",
+                  "");
+    tap_check(nb_expt_count(expt) == 5 && nb_expt_count(NULL) == 0, "five experiments");
+    check_ok(nb_expt_get(ctx, expt, 1, 1, &e), "experiment 0 of the second file");
+    tap_check(e.scene.crystal.nlattice == 1 && e.count == 3, "has its lattice");
+    nb_experiment_clear(&e);
+    check_ok(nb_expt_get(ctx, expt, 4, 0, &e), "experiment 0 of the third file");
+    tap_check(e.scene.detector.npanel == 2, "has two panels");
+    nb_experiment_clear(&e);
+    check_refused(nb_expt_get(ctx, expt, 5, 0, &e), NB_ERR_ARGUMENT, "no experiment 1",
+                  "panels.expt");
+    tap_check(nb_expt_images(expt, &n)[3].experiment == 2
+                  && nb_expt_images(expt, NULL)[3].first == 1 && n == 8,
+              "%zu images", n);
+    nb_expt_free(expt);
+    return 0;
+}
+
 static void refused(const char *text, const char *said)
 {
     nb_expt *expt = NULL;
@@ -171,7 +204,7 @@ int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
         {"stills", stills}, {"sweeps", sweeps}, {"moved", moved},
-        {"taken", taken},   {"wrong", wrong},
+        {"taken", taken},   {"wrong", wrong},   {"added", added},
     };
 
     return files_main(argc, argv, cases, COUNT(cases));

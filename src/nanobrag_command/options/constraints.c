@@ -62,6 +62,8 @@ static int holds_fact(const struct command *command, const char *word, const cha
          fitted && !s->explain && !s->gradcheck && !command->scene_only},
         {"table", "-shots", shots_asked(s)}, /* -shots lists images to make */
         {"list", "-shots", s->fit.shots && fitted}, /* -shots lists images to fit */
+        {"experiments", "", command->inputs.expt != NULL},
+        {"tables", "", s->refl != NULL},
         {"several", "a run of several processes", command->several},
         {"noboxes", "", !s->boxes},
         {"panels", "the panels of -expt", command->inputs.geometry && !s->geom},
@@ -138,6 +140,7 @@ static void propose(const struct command *command, const char *terms, char said[
 {
     char term[TERM], next[TERM] = "";
     size_t n = 0;
+    *said = 0;
     for (int i = 0; option_word(&terms, term, sizeof term) && *term != '('; i++) {
         const char *rest = terms, *fact = term;
         const int more = option_word(&rest, next, sizeof next) && *next != '(';
@@ -224,7 +227,8 @@ static void check_set(const struct command *command, const struct rule *group, i
 /* ---- names given twice ---- */
 
 /* Refuses an output option that is given twice with different files, and warns of an input
- * option given so. -data and -add may be repeated. Returns 0 or the exit status. */
+ * option given so. -data, -add, -expt and -refl may be repeated. Returns 0 or the exit
+ * status. */
 static int check_names(const struct event_list *events, struct messages *messages)
 {
     for (size_t i = 0; i < events->n; i++)
@@ -232,6 +236,7 @@ static int check_names(const struct event_list *events, struct messages *message
             const struct event *const one = &events->at[i], *const two = &events->at[k];
             const struct option *const option = option_at(one->option);
             if (one->option != two->option || one->option == OPT_DATA
+                || one->option == OPT_EXPT || one->option == OPT_REFL
                 || (option->kind != KIND_OUTPUT && option->kind != KIND_INPUT) || !one->text
                 || !two->text || strcmp(one->text, two->text) == 0)
                 continue;

@@ -341,10 +341,7 @@ int inputs_read(struct inputs *in, struct settings *s, struct messages *messages
                                        "or -default_F");
     if (!code) code = read_stol(in, s, messages, ctx);
     if (!code) code = read_sources(in, s, messages, ctx);
-    if (!code && s->refl) {
-        const nb_status status = nb_reflections_read(ctx, s->refl, &in->refl);
-        if (status != NB_OK) code = input_failed(messages, ctx, status);
-    }
+    if (!code) code = reflections_open(messages, ctx, in);
     if (!code) code = geometry_apply(in, s, messages);
     if (!code) code = read_boxes(in, s, messages, ctx);
     if (!code && s->pdb) code = factors_calculate(in, s, messages, ctx);
@@ -356,9 +353,7 @@ void inputs_free(struct inputs *in)
     nb_hkl_free(in->hkl);
     nb_geometry_free(in->geometry);
     nb_experiment_clear(&in->experiment);
-    nb_expt_free(in->expt);
-    free(in->expt_file);
-    nb_reflections_free(in->refl);
+    experiments_free(in);
     nb_structure_free(in->structure);
     free(in->mask.pixels);
     free(in->sources);

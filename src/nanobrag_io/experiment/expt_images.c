@@ -14,12 +14,18 @@
 #include "nanobrag_io/experiment/expt_read.h"
 #include "nanobrag_io/experiment/models.h"
 
-enum { IMAGES_MOST = 1000000 };
+enum { IMAGES_MOST = 1000000, EXPERIMENTS_MOST = 1 << 30 };
 
-struct nb_expt {
+/* one of the files of an nb_expt */
+struct part {
     char *name;
     cJSON *root;
-    size_t n;
+    int n; /* number of experiments */
+};
+
+struct nb_expt {
+    struct part *part; /* (npart) */
+    size_t npart, n;
     nb_expt_image *image; /* (n), with files of their own */
 };
 
@@ -294,9 +300,12 @@ void nb_expt_free(nb_expt *expt)
 {
     if (!expt) return;
     for (size_t i = 0; i < expt->n; i++) free((char *)(uintptr_t)expt->image[i].file);
+    for (size_t i = 0; i < expt->npart; i++) {
+        cJSON_Delete(expt->part[i].root);
+        free(expt->part[i].name);
+    }
     free(expt->image);
-    cJSON_Delete(expt->root);
-    free(expt->name);
+    free(expt->part);
     free(expt);
 }
 
@@ -305,18 +314,24 @@ nb_status expt_open_parse(nb_context *ctx, const char *name, const void *bytes, 
                           void *to)
 {
     nb_expt *expt = calloc(1, sizeof *expt), **const out = to;
+    struct part *const part = calloc(1, sizeof *part);
     struct image_list l = {.e = {.ctx = ctx}, .out = expt};
     nb_status status;
 
     *out = NULL;
-    if (!expt || !(expt->name = strdup(name))) {
+    if (part) part->name = strdup(name);
+    if (expt) expt->part = part;
+    if (!expt || !part || !part->name) {
+        if (!expt && part) free(part->name), free(part);
         nb_expt_free(expt);
         return fail_memory(ctx, name);
     }
-    status = expt_document(ctx, name, bytes, n, &expt->root);
-    l.e.name = expt->name;
-    l.e.root = expt->root;
+    expt->npart = 1;
+    status = expt_document(ctx, name, bytes, n, &part->root);
+    l.e.name = part->name;
+    l.e.root = part->root;
     if (status == NB_OK) status = list_all(&l);
+    part->n = l.n;
     free(l.experiment);
     free(l.first);
     if (status == NB_OK)
@@ -337,16 +352,65 @@ nb_status nb_expt_open(nb_context *ctx, const char *path, nb_expt **out)
     return file_parse(ctx, path, &format, out);
 }
 
+int nb_expt_count(const nb_expt *expt)
+{
+    int n = 0;
+
+    for (size_t i = 0; expt && i < expt->npart; i++) n += expt->part[i].n;
+    return n;
+}
+
+/* Moves the file of `from` behind the files of `to`. Returns 0 without memory. */
+static int append(nb_expt *to, nb_expt *from)
+{
+    const int before = nb_expt_count(to);
+    struct part *const part = realloc(to->part, (to->npart + 1) * sizeof *part);
+    nb_expt_image *const image = realloc(to->image, (to->n + from->n + 1) * sizeof *image);
+
+    if (part) to->part = part;
+    if (image) to->image = image;
+    if (!part || !image) return 0;
+    part[to->npart++] = from->part[0];
+    for (size_t i = 0; i < from->n; i++) {
+        image[to->n] = from->image[i];
+        image[to->n].experiment += before;
+        image[to->n++].first += before;
+    }
+    from->n = from->npart = 0;
+    return 1;
+}
+
+nb_status nb_expt_add(nb_context *ctx, nb_expt *expt, const char *path)
+{
+    nb_expt *more;
+    nb_status status = NB_OK;
+
+    if (ctx && !expt) return fail(ctx, NB_ERR_ARGUMENT, ".expt: expt is NULL");
+    NB_TRY(nb_expt_open(ctx, path, &more));
+    if (nb_expt_count(expt) > EXPERIMENTS_MOST - nb_expt_count(more)
+        || expt->n + more->n > IMAGES_MOST)
+        status = fail(ctx, NB_ERR_UNSUPPORTED,
+                      "%s: the files before it and this one name more than %d images", path,
+                      IMAGES_MOST);
+    else if (!append(expt, more))
+        status = fail_memory(ctx, path);
+    nb_expt_free(more);
+    return status;
+}
+
 nb_status nb_expt_get(nb_context *ctx, const nb_expt *expt, int i, int lattices,
                       nb_experiment *out)
 {
     STANDARD_FLOATS;
+    const struct part *part;
 
     if (!ctx) return NB_ERR_ARGUMENT;
     if (out) memset(out, 0, sizeof *out);
     if (!expt || !out)
         return fail(ctx, NB_ERR_ARGUMENT, ".expt: %s is NULL", expt ? "out" : "expt");
-    return expt_read_root(ctx, expt->name, expt->root,
+    part = expt->part;
+    while (part + 1 < expt->part + expt->npart && i >= part->n) i -= part++->n;
+    return expt_read_root(ctx, part->name, part->root,
                           &(struct expt_request){i, out, lattices});
 }
 

@@ -55,6 +55,19 @@ nb_status nb_expt_open(nb_context *ctx, const char *path, nb_expt **out)
     return refuse(ctx);
 }
 
+nb_status nb_expt_add(nb_context *ctx, nb_expt *expt, const char *path)
+{
+    (void)expt;
+    (void)path;
+    return ctx ? refuse(ctx) : NB_ERR_ARGUMENT;
+}
+
+int nb_expt_count(const nb_expt *expt)
+{
+    (void)expt;
+    return 0;
+}
+
 void nb_expt_free(nb_expt *expt)
 {
     (void)expt; /* there are none */

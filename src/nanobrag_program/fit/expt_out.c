@@ -65,7 +65,8 @@ int expt_out_begin(struct fit_job *job)
     struct run *const run = job->run;
     if (!run->command.s->exptout) return 0;
     const nb_status status =
-        nb_expt_update_begin(run->command.ctx, run->command.inputs.expt_file, &job->update);
+        nb_expt_update_begin(run->command.ctx, run->command.inputs.entry->file,
+                             &job->update);
     if (status != NB_OK) return failed(run, status);
     return add_image(job, 0, NULL);
 }

@@ -16,17 +16,19 @@ static int no_memory(const struct run *run)
     return message_failure(run->command.messages, "out of memory for the images of a fit");
 }
 
-int fit_experiments_add(struct run *run, struct fit_sources *out)
+/* Adds the images of an entry. */
+static int add_entry(struct run *run, const struct expt_entry *entry,
+                     struct fit_sources *out)
 {
-    const struct inputs *const in = &run->command.inputs;
     size_t n;
-    const nb_expt_image *const list = nb_expt_images(in->expt, &n);
+    const nb_expt_image *const list = nb_expt_images(run->command.inputs.expt, &n);
     for (size_t i = 0; i < n; i++) {
         const nb_expt_image *const image = list + i;
+        const int number = image->experiment - entry->first;
         const int is_lattice =
             image->experiment != image->first && !run->command.s->nolattices;
-        if (!*image->file
-            || (in->expt_whole ? is_lattice : image->experiment != in->expt_number))
+        if (!*image->file || number < 0 || number >= entry->count
+            || (entry->number < 0 ? is_lattice : number != entry->number))
             continue;
         char *const name = malloc(strlen(image->file) + 24);
         if (!name) return no_memory(run);
@@ -39,10 +41,22 @@ int fit_experiments_add(struct run *run, struct fit_sources *out)
         out->at[out->n - 1].experiment = image->experiment;
         out->at[out->n - 1].image = image->image;
     }
-    if (out->n > 0) return 0;
-    return message_usage(run->command.messages,
-                         "%s names no images; name them by -data or -shots",
-                         run->command.s->expt);
+    return 0;
+}
+
+int fit_experiments_add(struct run *run, struct fit_sources *out)
+{
+    const struct inputs *const in = &run->command.inputs;
+    for (size_t i = 0; i < in->nentry; i++) {
+        const size_t before = out->n;
+        const int code = add_entry(run, in->entry + i, out);
+        if (code) return code;
+        if (out->n == before)
+            return message_usage(run->command.messages,
+                                 "%s names no images; name them by -data or -shots",
+                                 in->entry[i].file);
+    }
+    return 0;
 }
 
 /* ---- the experiment of each image ---- */
@@ -67,6 +81,19 @@ static int same_detector(const nb_experiment *a, const nb_experiment *b)
     return !differ;
 }
 
+/* Refuses an experiment whose images turn by another angle. */
+static int refuse_turn(struct run *run, int experiment, double osc)
+{
+    const struct inputs *const in = &run->command.inputs;
+    const struct expt_entry *const a = experiment_entry(in, experiment);
+    const struct expt_entry *const b = experiment_entry(in, in->expt_number);
+    return message_usage(run->command.messages,
+                         "%s: experiment %d turns by %g degree for each image, and "
+                         "experiment %d of %s by %g; fit them one by one, as %s:%d",
+                         a->file, experiment - a->first, osc, in->expt_number, b->file,
+                         in->experiment.scene.scan.osc, a->file, experiment - a->first);
+}
+
 /* Takes from its experiment where the rotation of an image begins. */
 static int place_scan(struct run *run, struct fit_source *source, size_t *others)
 {
@@ -87,11 +114,7 @@ static int place_scan(struct run *run, struct fit_source *source, size_t *others
     nb_experiment_clear(&own);
     if (fabs(scan.osc - first->osc) > 1e-6 * fabs(first->osc)
         || (images > 0) != (in->experiment.images > 0))
-        return message_usage(run->command.messages,
-                             "%s: experiment %d turns by %g degree for each image, and "
-                             "experiment %d by %g; fit them one by one, as %s:%d",
-                             in->expt_file, source->experiment, scan.osc, in->expt_number,
-                             first->osc, in->expt_file, source->experiment);
+        return refuse_turn(run, source->experiment, scan.osc);
     if (scan.osc == 0 || fit_frames_are_stated(run)) return 0;
     return fit_source_begins(source, scan.phi0 + scan.osc * source->image) ? 0
                                                                            : no_memory(run);
@@ -107,11 +130,32 @@ static void find_image(const struct run *run, struct fit_source *source)
                         : experiment_image_at(from, source->phi0);
 }
 
+/* Refuses copies of a file if there are several. */
+static int refuse_outputs(struct run *run)
+{
+    const struct settings *const s = run->command.s;
+    const struct expt_entry *const first = run->command.inputs.entry;
+    for (size_t i = 1; i < run->command.inputs.nentry; i++) {
+        const int is_expt = s->exptout && first[i].first != first->first;
+        if (is_expt || (s->reflout && first[i].table != first->table))
+            return message_usage(run->command.messages,
+                                 "%s copies one file, but there are %s and %s; combine "
+                                 "them "
+                                 "by dials.combine_experiments, or take -fittable",
+                                 is_expt ? "-exptout" : "-reflout",
+                                 is_expt ? first->file : first->refl,
+                                 is_expt ? first[i].file : first[i].refl);
+    }
+    return 0;
+}
+
 int fit_experiments_place(struct run *run, struct fit_sources *sources)
 {
     const struct settings *const s = run->command.s;
     size_t others = 0;
     if (!run->command.inputs.expt) return 0;
+    const int refused = refuse_outputs(run);
+    if (refused) return refused;
     for (size_t i = 0; i < sources->n; i++) {
         const int code =
             sources->at[i].image < 0 ? 0 : place_scan(run, sources->at + i, &others);

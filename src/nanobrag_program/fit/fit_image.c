@@ -470,6 +470,7 @@ static nb_status make_scene(const struct run *run, nb_context *ctx,
                             char why[FIT_WHY])
 {
     const struct inputs *const in = &run->command.inputs;
+    const struct expt_entry *const entry = experiment_entry(in, source->experiment);
     nb_scene base = run->command.resolved;
     nb_experiment own = {0};
     const nb_experiment *from = &in->experiment;
@@ -479,8 +480,8 @@ static nb_status make_scene(const struct run *run, nb_context *ctx,
         (void)snprintf(why, FIT_WHY,
                        "%s: no reflection of %s is indexed on this image, which is "
                        "experiment %d",
-                       source->file ? source->file : "the scene", run->command.s->refl,
-                       source->experiment);
+                       source->file ? source->file : "the scene", entry->refl,
+                       source->experiment - entry->first);
         return NB_ERR_FORMAT;
     }
     if (source->boxes.box) {

@@ -356,7 +356,8 @@ static int read_all(struct run *run, struct fit_sources *out)
     const char *const mask = run->command.s->fit.data_mask;
     const int refused = mask ? begin(run, mask, &out->mask) : 0;
     if (refused) return refused;
-    if (run->command.s->fit.shots) return read_shots(run, out);
+    if (run->command.s->fit.shots && !run->command.inputs.is_list)
+        return read_shots(run, out);
     for (size_t i = 0; i < events->n; i++) {
         if (events->at[i].option != OPT_DATA) continue;
         const int code = fit_sources_add(run, out, events->at[i].text);

@@ -76,7 +76,8 @@ static void put_row(FILE *out, const struct fit_job *job, const nb_fit_result *r
                     int64_t i)
 {
     static const nb_misfit unknown = {.rms = NAN};
-    const struct settings *const s = job->run->command.s;
+    const struct expt_entry *const entry =
+        experiment_entry(&job->run->command.inputs, job->sources.at[i].experiment);
     const struct fit_residuals *from =
         result->shot[i].is_held_out ? &job->held_out : &job->fitted;
     const int is_fitted = !result->shot[i].left_out;
@@ -84,9 +85,9 @@ static void put_row(FILE *out, const struct fit_job *job, const nb_fit_result *r
     const nb_misfit *const misfit = is_known ? &from->image[i] : &unknown;
     put_text(out, result->shot[i].name);
     fputc(',', out);
-    put_text(out, s->expt ? job->run->command.inputs.expt_file : "");
+    put_text(out, entry ? entry->file : "");
     fputc(',', out);
-    if (s->expt) fprintf(out, "%d", job->sources.at[i].experiment);
+    if (entry) fprintf(out, "%d", job->sources.at[i].experiment - entry->first);
     fputc(',', out);
     put_text(out, result->shot[i].left_out ? result->shot[i].left_out : "");
     fprintf(out, ",%d,%s,%d,%lld", result->shot[i].is_held_out, end_word(result->end),

@@ -354,7 +354,7 @@ static int write_table(struct refl_out *out)
 int refl_out_write(struct fit_job *job)
 {
     struct run *const run = job->run;
-    struct refl_out out = {.job = job, .table = run->command.inputs.refl};
+    struct refl_out out = {.job = job, .table = run->command.inputs.entry->table};
     int code = begin(&out) ? 0
                            : message_failure(run->command.messages, "out of memory for %s",
                                              run->command.s->reflout);
