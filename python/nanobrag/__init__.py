@@ -66,7 +66,7 @@ if not TYPE_CHECKING:
 
     def __getattr__(name):
         # what needs more than numpy is imported where it is first named
-        if name in ("jax", "report", "torch"):
+        if name in ("dials", "jax", "report", "torch"):
             return importlib.import_module(f"{__name__}.{name}")
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
