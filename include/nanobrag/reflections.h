@@ -12,8 +12,10 @@
  *       printf("fast %g, slow %g, frame %g\n", xyz[3 * i], xyz[3 * i + 1], xyz[3 * i + 2]);
  *   nb_reflections_free(found);
  *
- * A file is MessagePack, plain or compressed by gzip. Columns of other types, such as
- * shoeboxes, are kept as they are in the file, and are written again. Columns have the
+ * A file is MessagePack, plain or compressed by gzip, or HDF5. In MessagePack, columns of
+ * other types, such as shoeboxes, are kept as they are in the file, and are written again.
+ * In HDF5 they are left out, and so are identifiers; several tables of a file become one,
+ * with the columns that all of them have. Columns have the
  * units and meanings of DIALS: pixels from the corner of a panel, fast axis first; mm;
  * radians. The numbers of a file are little-endian. The host has to be little-endian too.
  *
@@ -58,7 +60,7 @@ typedef struct nb_column {
  *   out  [out]  free with nb_reflections_free()
  *
  * Errors: a reader's (io.h); NB_ERR_UNSUPPORTED (the file is compressed, and the build has
- * no zlib).
+ * no zlib; or the file is HDF5, and the build lacks HDF5).
  */
 NB_API nb_status nb_reflections_read(nb_context *ctx, const char *path,
                                      nb_reflections **out);

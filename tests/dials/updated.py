@@ -111,6 +111,19 @@ def start_of(program, name):
     return float(next(row[key] for key in row if key.split(" [")[0] == name))
 
 
+def check_hdf5(program, table, found, model):
+    """a table that DIALS wrote as HDF5 gives the same fit, and has the same columns"""
+    table.as_h5("in.h5")
+    run(program, "-expt", "still.expt", *model, "-misset", "0.02", "0", "0", "-data", "f.bin",
+        "-refl", "in.h5", "-boxes", "refl:1", "-fit", "misset,scale", "-reflout", "h5.refl")
+    again = flex.reflection_table.from_file("h5.refl")
+    names = sorted(found.keys())
+    check(sorted(again.keys()) == names and len(again) == len(found)
+          and all(type(again[k]) is type(found[k]) and list(again[k]) == list(found[k])
+                  for k in names),
+          "%d columns of HDF5 are those of MessagePack" % len(names))
+
+
 def check_reflections(program):
     """-reflout of a still with a sensor: what DIALS works out for the same experiment"""
     spacing, psi = Worst("d, A", 1e-9), Worst("delpsical.rad", 1e-9)
@@ -131,6 +144,7 @@ def check_reflections(program):
         "-reflout", "out.refl")
     after = load("out.expt")[0]
     found = flex.reflection_table.from_file("out.refl")
+    check_hdf5(program, table, found, model)
     check(len(found) == len(table) > 20 and found["nanobrag.used"].count(False) == 0,
           "%d reflections, all used" % len(found))
     check(min(found["nanobrag.correlation"]) > 0.999, "they are as the image has them")

@@ -76,6 +76,85 @@ static int table_of_another_writer(void)
     return TAP_PASS;
 }
 
+/* ---- HDF5 ---- */
+
+#define GROUPS TEST_DATA_DIR "/refl/groups.h5"
+#define SINGLE TEST_DATA_DIR "/refl/single.h5"
+
+static int has_hdf5(void)
+{
+    const char *const features = nb_features();
+
+    return strstr(features, "hdf5") != NULL;
+}
+
+/* Tables of several groups become one, with the columns that all of them have. */
+static int tables_of_hdf5(void)
+{
+    static const char *const paths[] = {GROUPS, SINGLE};
+
+    for (int k = 0; k < 2; k++) {
+        nb_reflections *t = NULL;
+        const nb_status status = nb_reflections_read(ctx, paths[k], &t);
+
+        if (!has_hdf5()) {
+            check_refused(status, NB_ERR_UNSUPPORTED, "no HDF5", ".h5");
+            continue;
+        }
+        check_ok(status, paths[k]);
+        tap_check(nb_reflections_rows(t) == 3 && nb_reflections_columns(t) == 9
+                      && differences(t) == 0,
+                  "%zu rows, %zu columns, %d differences", nb_reflections_rows(t),
+                  nb_reflections_columns(t), differences(t));
+        nb_reflections_free(t);
+    }
+    return TAP_PASS;
+}
+
+/* Changes the number of rows in the last `most` descriptions of lists in a file. */
+static int change_rows(char *bytes, size_t n, int most, unsigned char rows)
+{
+    static const char three[] = {1, 1, 1, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 3};
+    int changed = 0;
+
+    for (size_t i = n - sizeof three; i > 0 && changed < most; i--)
+        if (memcmp(bytes + i, three, sizeof three) == 0) {
+            bytes[i + 8] = bytes[i + 16] = (char)rows;
+            changed++;
+        }
+    return changed;
+}
+
+static void refuse_damaged(const char *bytes, size_t n, const char *said)
+{
+    const char *const path = in_folder("damaged.refl");
+    nb_reflections *t = NULL;
+
+    put(path, bytes, n);
+    check_refused(nb_reflections_read(ctx, path, &t), NB_ERR_FORMAT, said, "damaged.refl");
+    tap_check(!t, "no table");
+}
+
+static int damaged_hdf5(void)
+{
+    static const char name[] = "data_processing";
+    size_t n, at = 0;
+    char *bytes;
+
+    if (!has_hdf5()) return tap_skip("this build has no HDF5");
+    bytes = slurp(SINGLE, &n);
+    for (size_t i = 9; i < n; i += n / 5) refuse_damaged(bytes, i, "");
+    tap_check(change_rows(bytes, n, 1, 2) == 1, "a column of two rows");
+    refuse_damaged(bytes, n, "another number of rows");
+    tap_check(change_rows(bytes, n, 99, 99) == 3, "columns beyond the end of the file");
+    refuse_damaged(bytes, n, "2147483647 rows");
+    while (at + sizeof name < n && memcmp(bytes + at, name, sizeof name) != 0) at++;
+    bytes[at] = 'D';
+    refuse_damaged(bytes, n, "no table");
+    free(bytes);
+    return TAP_PASS;
+}
+
 static int table_written_back(void)
 {
     nb_reflections *t = NULL, *again = NULL;
@@ -300,6 +379,8 @@ int main(int argc, char **argv)
     static const struct tap_case cases[] = {
         {"table_of_another_writer", table_of_another_writer},
         {"table_written_back", table_written_back},
+        {"tables_of_hdf5", tables_of_hdf5},
+        {"damaged_hdf5", damaged_hdf5},
         {"table_made", table_made},
         {"items_of_every_form", items_of_every_form},
         {"damaged_files", damaged_files},

@@ -17,6 +17,7 @@
 #include "nanobrag_io/file.h"
 #include "nanobrag_io/parse.h"
 #include "nanobrag_io/reflections/msgpack.h"
+#include "nanobrag_io/reflections/refl_hdf5.h"
 
 enum { COLUMNS_MOST = 1024, NAME_MOST = 255 };
 
@@ -434,8 +435,10 @@ nb_status refl_parse(nb_context *ctx, const char *name, const void *bytes, size_
 nb_status nb_reflections_read(nb_context *ctx, const char *path, nb_reflections **out)
 {
     static const size_t most = (size_t)1 << 32;
+    static const char hdf5_begins[] = "\211HDF\r\n";
     unsigned char *bytes;
     nb_status status;
+    int is_hdf5;
     size_t n;
 
     if (!ctx) return NB_ERR_ARGUMENT;
@@ -443,9 +446,10 @@ nb_status nb_reflections_read(nb_context *ctx, const char *path, nb_reflections 
         return fail(ctx, NB_ERR_ARGUMENT, "reflections: %s is NULL", path ? "out" : "path");
     *out = NULL;
     NB_TRY(expand_read(ctx, path, most, &bytes, &n));
-    status = refl_parse(ctx, path, bytes, n, out);
+    is_hdf5 = n >= 6 && memcmp(bytes, hdf5_begins, 6) == 0;
+    status = is_hdf5 ? NB_OK : refl_parse(ctx, path, bytes, n, out);
     free(bytes);
-    return status;
+    return is_hdf5 ? refl_hdf5_read(ctx, path, n, out) : status;
 }
 
 /* ---- writing ---- */

@@ -31,6 +31,7 @@
     X(H5Dcreate2)                                                                          \
     X(H5Dget_create_plist)                                                                 \
     X(H5Dget_space)                                                                        \
+    X(H5Dget_storage_size)                                                                 \
     X(H5Dget_type)                                                                         \
     X(H5Dopen2)                                                                            \
     X(H5Dread)                                                                             \
@@ -99,6 +100,7 @@
     X(H5T_NATIVE_INT32_g)                                                                  \
     X(H5T_NATIVE_INT64_g)                                                                  \
     X(H5T_NATIVE_UINT16_g)                                                                 \
+    X(H5T_NATIVE_UINT64_g)                                                                 \
     X(H5T_STD_I32LE_g)                                                                     \
     X(H5T_STD_U16LE_g)
 
