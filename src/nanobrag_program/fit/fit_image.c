@@ -169,7 +169,8 @@ static void find_mismatch(const nb_measured *header, const struct fit_image *ima
         (void)snprintf(out, FIT_MISMATCH,
                        "a rotation by %g degrees but the scene has %g degrees",
                        header->osc_range, scan->osc);
-    else if (isfinite(x) && isfinite(y) && centre_off(d, x, y) > fmax(5 * d->pixel, 1))
+    else if (image->scene.detector.npanel < 2 /* of several, it may be from any corner */
+             && isfinite(x) && isfinite(y) && centre_off(d, x, y) > fmax(5 * d->pixel, 1))
         (void)snprintf(out, FIT_MISMATCH,
                        "a beam centre at %g, %g mm but the scene has %g, %g mm from the "
                        "corner",
