@@ -74,6 +74,55 @@ inputs="$inputs list2.txt"
 run -shots list2.txt $start -exptout out.expt -reflout out.refl
 is "lines of the same two files have copies" sh -c "test -s work/out.expt && test -s work/out.refl"
 
+# ---- experiments with detectors of their own ----
+both="-cell 53.91 23.10 23.10 90 110.4 90 $crystal -mosaic 0.5 -lambda 1.2 -detpixels 64 -pixel 1.6"
+inputs=
+run $both -distance 120 -misset 10 20 30 -seed 2 -noisefile near_1.img -truth near.expt
+mv work/near_1.img work/near.expt .
+run $both -distance 131 -detector_rotx 4 -misset 40 50 60 -seed 3 -noisefile far_1.img -truth far.expt
+mv work/far_1.img work/far.expt .
+python3 - << 'PY'
+import copy, json
+near, far = (json.load(open(n + ".expt")) for n in ("near", "far"))
+one = copy.deepcopy(near)
+for key in ("detector", "crystal", "imageset"):
+    one[key] += far[key]
+more = dict(one["experiment"][0], detector=1, crystal=1, imageset=1)
+one["experiment"].append(more)
+json.dump(one, open("one.expt", "w"))
+far["detector"][0]["panels"][0]["image_size"] = [64, 63]
+json.dump(far, open("small.expt", "w"))
+PY
+start="$crystal -mosaic 0.4 -misset 0.05 0.05 0.05"
+inputs="near_1.img far_1.img near.expt far.expt one.expt small.expt"
+# alike NAME: the values of an image, without its name
+alike() { grep -E "of .*$1.* from [0-9.-]+ *$" out | sed 's/ of .*img//' | tr -s ' '; }
+for name in near far; do
+    run -expt $name.expt $start -fit_each misset,scale -coarse off -errors counting
+    alike $name > alone_$name
+done
+run -expt near.expt -expt far.expt $start -fit_each misset,scale -coarse off -errors counting
+is "images with detectors of their own" grep -q "each image has the detector of its own" err
+for name in near far; do
+    alike $name > together
+    is "$name: the fit of its own file" cmp -s alone_$name together
+done
+is "with values" test "$(wc -l < together)" -eq 4
+run -expt one.expt $start -fit_each scale,misset -coarse off -exptout out.expt
+is "-exptout keeps both detectors" python3 -c '
+import json
+a, b = (json.load(open("work/" + n))["detector"] for n in ("one.expt", "out.expt"))
+assert a == b and a[0] != a[1]'
+run -expt one.expt $start -fit close_distance -fit_each scale,misset -fit_passes 1
+is "a free detector is one for all" grep -q "1 of 2 images have another detector .* because -fit frees" err
+run -expt one.expt $start -distance 125 -fit_each scale -fit_passes 1
+is "so is one that an option states" grep -q "taken for all, because an option states" err
+refuses 2 "small.expt: the detector of experiment 0 has other panels or pixels" \
+    -expt near.expt -expt small.expt $start -fit_each scale
+start="$crystal -mosaic 0.4 -misset 0.05 0.05 0.05 -fit cell_a -fit_each scale"
+inputs="stills.expt a.expt bc.expt rows.refl rows_a.refl rows_bc.refl list.txt s_00001.img \
+    s_00002.img s_00003.img"
+
 # ---- what is refused ----
 # line TEXT: a list with this second line
 line() { printf 'a.expt rows_a.refl\n%s\n' "$1" > bad.txt; }

@@ -61,26 +61,6 @@ int fit_experiments_add(struct run *run, struct fit_sources *out)
 
 /* ---- the experiment of each image ---- */
 
-static int differ_in(const double a[3], const double b[3])
-{
-    return a[0] != b[0] || a[1] != b[1] || a[2] != b[2];
-}
-
-/* Returns 1 if two experiments state the same detector. */
-static int same_detector(const nb_experiment *a, const nb_experiment *b)
-{
-    const nb_detector *const p = &a->scene.detector, *const q = &b->scene.detector;
-    int differ = p->npanel != q->npanel || p->pixel != q->pixel || p->nfast != q->nfast
-                 || p->nslow != q->nslow || p->close_distance != q->close_distance
-                 || differ_in(p->origin, q->origin);
-    for (int i = 0; i < 4; i++) differ |= differ_in(p->vectors[i], q->vectors[i]);
-    for (int i = 0; !differ && i < p->npanel; i++)
-        differ |= differ_in(p->panel[i].origin, q->panel[i].origin)
-                  || differ_in(p->panel[i].fast, q->panel[i].fast)
-                  || differ_in(p->panel[i].slow, q->panel[i].slow);
-    return !differ;
-}
-
 /* Refuses an experiment whose images turn by another angle. */
 static int refuse_turn(struct run *run, int experiment, double osc)
 {
@@ -95,7 +75,7 @@ static int refuse_turn(struct run *run, int experiment, double osc)
 }
 
 /* Takes from its experiment where the rotation of an image begins. */
-static int place_scan(struct run *run, struct fit_source *source, size_t *others)
+static int place_scan(struct run *run, struct fit_source *source)
 {
     const struct inputs *const in = &run->command.inputs;
     nb_experiment own = {0};
@@ -106,7 +86,11 @@ static int place_scan(struct run *run, struct fit_source *source, size_t *others
         if (status != NB_OK)
             return message_status(run->command.messages, status,
                                   nb_context_message(run->command.ctx), 0);
-        *others += !same_detector(&own, from);
+        const int code = fit_detector_compare(run, source, &own);
+        if (code) {
+            nb_experiment_clear(&own);
+            return code;
+        }
         from = &own;
     }
     const nb_scan scan = from->scene.scan, *const first = &in->experiment.scene.scan;
@@ -151,21 +135,14 @@ static int refuse_outputs(struct run *run)
 
 int fit_experiments_place(struct run *run, struct fit_sources *sources)
 {
-    const struct settings *const s = run->command.s;
-    size_t others = 0;
     if (!run->command.inputs.expt) return 0;
     const int refused = refuse_outputs(run);
     if (refused) return refused;
     for (size_t i = 0; i < sources->n; i++) {
-        const int code =
-            sources->at[i].image < 0 ? 0 : place_scan(run, sources->at + i, &others);
+        const int code = sources->at[i].image < 0 ? 0 : place_scan(run, sources->at + i);
         if (code) return code;
     }
-    if (others > 0)
-        message_warning(run->command.messages,
-                        "%s: %zu of %zu images have another detector than experiment %d, "
-                        "whose detector is taken for all",
-                        s->expt, others, sources->n, run->command.inputs.expt_number);
+    fit_detectors_say(run, sources);
     return 0;
 }
 

@@ -64,7 +64,7 @@ static const nb_panel_counts *stated_counts(const struct run *run,
                                             const struct fit_image *image)
 {
     if (run->command.s->geom) return NULL;
-    return image->counts ? image->counts : run->command.inputs.experiment.counts;
+    return image->own.counts ? image->own.counts : run->command.inputs.experiment.counts;
 }
 
 /* ---- files ---- */
@@ -202,13 +202,14 @@ static nb_status convert_panel(const struct run *run, const nb_measured *image,
                                const struct counting *c, int is_alone,
                                struct fit_image *out, char why[FIT_WHY])
 {
+    const uint8_t *const own = out->own.scene.detector.mask; /* untrusted rectangles */
     const double high =
         !is_alone && c->overload <= c->high ? nextafter(c->overload, -INFINITY) : c->high;
     for (int slow = c->area[2]; slow < c->area[3]; slow++)
         for (int fast = c->area[0]; fast < c->area[1]; fast++) {
             const size_t at = (size_t)slow * (size_t)image->nfast + (size_t)fast;
             const double count = image->pixels[at];
-            const int is_bad = image->mask && !image->mask[at];
+            const int is_bad = (image->mask && !image->mask[at]) || (own && !own[at]);
             out->photons[at] = (float)photons_of(c, count);
             if (!is_bad && !(count < c->low || count > high)) continue;
             const nb_status status = make_weights(run, out, why);
@@ -473,7 +474,6 @@ static nb_status make_scene(const struct run *run, nb_context *ctx,
     const struct inputs *const in = &run->command.inputs;
     const struct expt_entry *const entry = experiment_entry(in, source->experiment);
     nb_scene base = run->command.resolved;
-    nb_experiment own = {0};
     const nb_experiment *from = &in->experiment;
     nb_status status = NB_OK;
     *why = '\0';
@@ -491,15 +491,12 @@ static nb_status make_scene(const struct run *run, nb_context *ctx,
     }
     if (source->experiment != in->expt_number) {
         status = nb_expt_get(ctx, in->expt, source->experiment, !run->command.s->nolattices,
-                             &own);
-        from = &own;
+                             &out->own);
+        from = &out->own;
     }
-    if (status == NB_OK && own.scene.detector.npanel == base.detector.npanel) {
-        out->counts = own.counts;
-        own.counts = NULL;
-    }
+    if (status == NB_OK && source->has_detector)
+        fit_detector_take(&out->own, &base.detector);
     if (status == NB_OK) status = resolve_at(run, ctx, from, &base, source, out, why);
-    nb_experiment_clear(&own);
     return status == NB_OK || *why ? status : failed(ctx, &source->steady, status, why);
 }
 
@@ -519,6 +516,7 @@ nb_status fit_image_read(const struct run *run, nb_context *ctx,
     if (status == NB_OK) status = read_mask(run, ctx, mask, out, why);
     if (status == NB_OK) status = count_pixels(run, source->file, out, why);
     if (status == NB_OK) blank_masked(run, out);
+    nb_experiment_clear(&out->own);
     return status;
 }
 
@@ -527,6 +525,6 @@ void fit_image_free(struct fit_image *image)
     nb_simulator_free(image->sim);
     free(image->photons);
     free(image->weight);
-    free(image->counts);
+    nb_experiment_clear(&image->own);
     memset(image, 0, sizeof *image);
 }

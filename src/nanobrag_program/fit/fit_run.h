@@ -22,6 +22,7 @@ struct fit_source {
     double phi0; /* phi at which the image begins, degree */
     int experiment; /* number of its experiment in the file of -expt */
     int image; /* its number in the scan of the experiment; -1: not from -expt */
+    int has_detector; /* 1: the detector of its experiment is another than the first's */
     struct reflection_boxes boxes; /* of -boxes refl; box is NULL: those of the scene */
 };
 
@@ -41,7 +42,8 @@ struct fit_image {
     nb_array observed, weights;
     double saturation; /* photons of a full pixel; 0: not known */
     int is_counts; /* 1: the file has counts; 0: photons */
-    nb_panel_counts *counts; /* of its experiment; NULL: counts of inputs.experiment */
+    nb_experiment
+        own; /* its experiment, if another than inputs.experiment; while it is read */
     /* numbers of rendered pixels: full; left out as negative, and as outside the limits of
      * -expt; all others with weight */
     int64_t saturated, negative, untrusted, counted;
@@ -111,6 +113,20 @@ int fit_sources_add(struct run *run, struct fit_sources *out, const char *file);
 int fit_experiments_add(struct run *run, struct fit_sources *out);
 int fit_experiments_place(struct run *run, struct fit_sources *sources);
 int fit_experiments_boxes(struct run *run, struct fit_sources *sources);
+
+/* ---- fit_detectors.c ---- */
+
+/* Sets source->has_detector. Refuses a detector with other pixels than the first. Returns 0
+ * or the exit status. */
+int fit_detector_compare(struct run *run, struct fit_source *source,
+                         const nb_experiment *own);
+
+/* Clears has_detector of all images if they have to share a detector, and says so. */
+void fit_detectors_say(struct run *run, struct fit_sources *sources);
+
+/* Puts the detector of an experiment in the place of another with the same pixels, whose
+ * sensor, mask and boxes stay. */
+void fit_detector_take(const nb_experiment *from, nb_detector *to);
 
 /* ---- fit_frames.c ---- */
 
