@@ -460,7 +460,7 @@ class FitScaling(IntEnum):
     MISFIT = 2
     """as NB_FIT_SCALING_AUTO, but without the error of sampling: for images that were simulated with the same mosaic domains"""
     BOXES = 3
-    """errors of the jackknife by boxes of the detector, C = (G - 1)/G sum over b of d d^T + H^-1 R H^-1, d = (H - H_b)^-1 g_b. g_b and H_b are gradient and matrix of the pixels of one of G boxes in all shots, H is the matrix of the fit, R the matrix of its restraints. Right if the model is wrong for a box as a whole, for example if a spot lies a tenth of a pixel off. A pixel belongs to the first box that holds it. The error of sampling is not added. Conditions: a likelihood, observed images, NB_FIT_LM, equally many boxes in each shot, more boxes than fitted values, at most 200 values, no structure factor. If a condition fails, or if nb_fit_cancel() or the limit of seconds ends the jackknife, errors are as by NB_FIT_SCALING_MISFIT, and errors_why says so"""
+    """errors of the jackknife by boxes of the detector, C = (G - 1)/G sum over b of d d^T + H^-1 R H^-1, d = (H - H_b)^-1 g_b. g_b and H_b are gradient and matrix of the pixels of one of G boxes, H is the matrix of the fit, R the matrix of its restraints. The same rectangle in several shots is one box. Right if the model is wrong for a box as a whole, for example if a spot lies a tenth of a pixel off. A pixel belongs to the first box that holds it. The error of sampling is not added. Conditions: a likelihood, observed images, NB_FIT_LM, more boxes than fitted values, at most 200 values, no structure factor. If a condition fails, or if nb_fit_cancel() or the limit of seconds ends the jackknife, errors are as by NB_FIT_SCALING_MISFIT, and errors_why says so"""
 
 
 class FitEnd(IntEnum):

@@ -31,6 +31,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <nanobrag/fit.h>
 
@@ -266,8 +267,11 @@ struct nb_fit {
     int is_weighed; /* 1: `weighed` holds for the images at weighed_x */
     int told_scale; /* 1: the user was told that a scale starts elsewhere */
     int told_choices; /* 1: the user was told of other choices of the fit */
-    size_t nbox; /* boxes of each shot; 0: shots have none, or differ in number */
-    int has_noted_boxes; /* 1: nbox was set by a shot */
+    /* the different boxes of all shots (nbox x 4), and a table that finds them by their
+     * corners (boxes/): number of a box + 1, or 0 */
+    int *box;
+    uint32_t *box_slot;
+    size_t nbox, box_slots;
     struct fit_draws draws;
     struct fit_weighed weighed; /* sums for the misfit; NAN: an image cannot be compared */
     double *weighed_x;

@@ -312,10 +312,10 @@ static nb_status take_shot(nb_fit *fit, size_t shot, const nb_shot *loaded)
         status = fit_count_pixels(fit->ctx, sim, &loaded->target, fit->pixels + shot);
     if (status == NB_OK)
         status = identity_take(fit, sim, loaded, fit->identity + shot * identity_count());
+    if (status == NB_OK) status = boxes_note(fit, loaded->scene);
     if (status == NB_OK) {
         fit->is_loaded[shot] = 1;
         draws_note(&fit->draws, sim);
-        boxes_note(fit, loaded->scene);
         fit->is_likelihood &= is_likelihood(&loaded->target);
         fit->needs_variance |= errors_need_variance(&loaded->target);
         fit->is_robust |=
@@ -588,6 +588,8 @@ void nb_fit_free(nb_fit *fit)
     arena_free(&fit->memory);
     free(fit->misfit);
     free(fit->sandwich);
+    free(fit->box);
+    free(fit->box_slot);
     free(fit->history);
     free(fit->worker);
     free(fit->shot);

@@ -178,33 +178,61 @@ static int others(void)
     return TAP_PASS;
 }
 
-/* Shots with other numbers of boxes have no errors by boxes, whichever comes first. */
-static int uneven(void)
+/* Fits two shots by the boxes of each, and gives the errors of the result. */
+static void errors_of_two(nb_context *ctx, int *const list[2], const size_t nbox[2],
+                          double error[6])
 {
     static const nb_fit_options how = {.shared = "cell_a mosaic",
                                        .own = "misset scale",
                                        .coarse = NB_COARSE_OFF,
                                        .scaling = NB_FIT_SCALING_BOXES};
+    nb_fit_result r;
+    nb_fit *fit;
+
+    for (int i = 0; i < 2; i++) {
+        stills.scene[i].detector.box = list[i];
+        stills.scene[i].detector.nbox = nbox[i];
+    }
+    r = fitted(ctx, &how, &fit);
+    tap_check(r.errors == NB_FIT_ERRORS_BOXES, "%zu and %zu boxes: %s", nbox[0], nbox[1],
+              r.errors_why);
+    for (int i = 0; i < 6; i++) error[i] = r.value[i].error;
+    nb_fit_free(fit);
+}
+
+/* Shots may differ in boxes. The same rectangle is one box in all of them, wherever it
+ * stands in the list: boxes in another order give the same errors. A shot without some of
+ * the boxes gives the errors of a shot whose mask hides them. */
+static int uneven(void)
+{
     nb_context *ctx = renders_context(1);
+    uint8_t mask[STILLS_SIDE * STILLS_SIDE];
+    double all[6], turned[6], fewer[6], hidden[6];
+    int reverse[4 * NBOX];
+    struct worst order = {0}, masked = {0}, changed = {0};
 
     make(ctx, 0, 1);
     stills_make(&stills, ctx, 2, 1, 0.2);
-    for (int k = 0; k < 3; k++) {
-        const size_t nbox[2] = {k == 1 ? NBOX : 12, k == 0 ? NBOX : 12};
-        nb_fit_result r;
-        nb_fit *fit;
-
-        for (int i = 0; i < 2; i++) {
-            stills.scene[i].detector.box = boxes;
-            stills.scene[i].detector.nbox = nbox[i];
-        }
-        r = fitted(ctx, &how, &fit);
-        tap_check(k == 2 ? r.errors == NB_FIT_ERRORS_BOXES
-                         : r.errors == NB_FIT_ERRORS_CURVATURE
-                               && strstr(r.errors_why, "shots need as many boxes"),
-                  "%zu and %zu boxes: %s", nbox[0], nbox[1], r.errors_why);
-        nb_fit_free(fit);
+    for (int b = 0; b < NBOX; b++)
+        memcpy(reverse + 4 * b, boxes + 4 * (NBOX - 1 - b), 4 * sizeof *boxes);
+    memset(mask, 1, sizeof mask);
+    for (int b = 20; b < NBOX; b++)
+        for (int s = boxes[4 * b + 2]; s < boxes[4 * b + 3]; s++)
+            memset(mask + s * STILLS_SIDE + boxes[4 * b], 0, SIDE);
+    errors_of_two(ctx, (int *[]){boxes, boxes}, (size_t[]){NBOX, NBOX}, all);
+    errors_of_two(ctx, (int *[]){boxes, reverse}, (size_t[]){NBOX, NBOX}, turned);
+    errors_of_two(ctx, (int *[]){boxes, boxes}, (size_t[]){NBOX, 20}, fewer);
+    stills.scene[1].detector.mask = mask;
+    errors_of_two(ctx, (int *[]){boxes, boxes}, (size_t[]){NBOX, NBOX}, hidden);
+    for (int i = 0; i < 6; i++) {
+        worst_add(&order, turned[i], all[i], all[i]);
+        worst_add(&masked, hidden[i], fewer[i], fewer[i]);
+        worst_add(&changed, fewer[i], all[i], all[i]);
     }
+    worst_check(&order, 1e-6, "errors of boxes in another order");
+    worst_check(&masked, 1e-6, "errors without five boxes of a shot");
+    tap_check(changed.error > 1e-3, "which differ from errors by all boxes by %.2g",
+              changed.error);
     nb_context_free(ctx);
     return TAP_PASS;
 }

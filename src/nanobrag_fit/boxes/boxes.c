@@ -12,12 +12,63 @@
 #include "base/context.h"
 #include "nanobrag_fit/fit.h"
 
-void boxes_note(nb_fit *fit, const nb_scene *scene)
-{
-    const size_t n = scene->detector.nbox;
+/* ---- the boxes of all shots ---- */
 
-    fit->nbox = fit->has_noted_boxes && fit->nbox != n ? 0 : n;
-    fit->has_noted_boxes = 1;
+/* Returns where the number of a box stands or belongs in the table. */
+static uint32_t *slot_of(const nb_fit *fit, const int box[4])
+{
+    const size_t mask = fit->box_slots - 1;
+    uint64_t at = 0;
+
+    for (int i = 0; i < 4; i++) at = (at ^ (unsigned)box[i]) * 0x9e3779b97f4a7c15U;
+    for (at >>= 20;; at++) {
+        uint32_t *const slot = fit->box_slot + (at & mask);
+
+        if (*slot == 0 || memcmp(fit->box + 4 * (*slot - 1), box, 4 * sizeof *box) == 0)
+            return slot;
+    }
+}
+
+/* Makes room for twice as many boxes, of which half of the table stays empty. */
+static nb_status grow(nb_fit *fit)
+{
+    const size_t slots = fit->box_slots ? 2 * fit->box_slots : 256;
+    int *const box = realloc(fit->box, slots / 2 * 4 * sizeof *box);
+    uint32_t *slot;
+
+    if (box) fit->box = box;
+    slot = box ? calloc(slots, sizeof *slot) : NULL;
+    if (!slot) return fail_memory(fit->ctx, "the boxes of a fit");
+    free(fit->box_slot);
+    fit->box_slot = slot;
+    fit->box_slots = slots;
+    for (size_t i = 0; i < fit->nbox; i++)
+        *slot_of(fit, fit->box + 4 * i) = (uint32_t)i + 1;
+    return NB_OK;
+}
+
+nb_status boxes_note(nb_fit *fit, const nb_scene *scene)
+{
+    for (size_t i = 0; i < scene->detector.nbox; i++) {
+        const int *const box = scene->detector.box + 4 * i;
+        uint32_t *slot;
+
+        if (2 * (fit->nbox + 1) > fit->box_slots) NB_TRY(grow(fit));
+        slot = slot_of(fit, box);
+        if (*slot) continue;
+        memcpy(fit->box + 4 * fit->nbox, box, 4 * sizeof *box);
+        *slot = (uint32_t)++fit->nbox;
+    }
+    return NB_OK;
+}
+
+/* Returns the number of groups of boxes. A group is one box, unless they would take more
+ * than 1 GiB. */
+static size_t groups_of(const nb_fit *fit)
+{
+    const size_t n = fit->layout.n, most = ((size_t)1 << 27) / (n * n + 2 * n + 1) + 1;
+
+    return fit->nbox < most ? fit->nbox : most;
 }
 
 const char *boxes_why_not(const nb_fit *fit)
@@ -32,12 +83,12 @@ const char *boxes_why_not(const nb_fit *fit)
     if (!fit->layout.has_matrix) return "L-BFGS keeps no matrix";
     if (fit->layout.nf > 0) return "structure factors are fitted";
     if (fit->layout.n > FIT_DENSE_MOST) return "there are more than 200 values";
-    return fit->nbox > fitted ? NULL : "all shots need as many boxes, more than values";
+    return groups_of(fit) > fitted ? NULL : "there are not more boxes than values";
 }
 
 /* ---- the step that a box asks for ---- */
 
-/* gradient and matrix of the loss in one box, summed over shots */
+/* gradient and matrix of the loss in one group of boxes, summed over shots */
 struct box_part {
     double *gradient, *matrix; /* (n), (n x n) */
 };
@@ -145,6 +196,7 @@ static nb_status go_on(nb_fit *fit, double start)
 
 static nb_status find_parts(nb_fit *fit, double *memory)
 {
+    const size_t ngroup = groups_of(fit);
     const double start = clock_seconds(CLOCK_MONOTONIC);
     nb_status status = NB_OK;
 
@@ -154,8 +206,10 @@ static nb_status find_parts(nb_fit *fit, double *memory)
         if (fit->left_out[i]) continue;
         NB_TRY(fit_load(fit, fit->ctx, i, &shot.loaded));
         status = make_mask(fit, &shot);
-        for (size_t b = 0; b < fit->nbox && status == NB_OK; b++) {
-            const struct box_part part = part_of(fit, memory, b);
+        for (size_t b = 0; b < shot.loaded.scene->detector.nbox && status == NB_OK; b++) {
+            const uint32_t number = *slot_of(fit, shot.loaded.scene->detector.box + 4 * b);
+            const struct box_part part =
+                part_of(fit, memory, (number - (number > 0)) % ngroup);
 
             status = go_on(fit, start);
             if (status == NB_OK) status = add_box(fit, &shot, b, &part);
@@ -231,7 +285,7 @@ static size_t boxes_with_pixels(const nb_fit *fit, double *memory)
 {
     size_t n = 0;
 
-    for (size_t b = 0; b < fit->nbox; b++) {
+    for (size_t b = 0; b < groups_of(fit); b++) {
         const struct box_part part = part_of(fit, memory, b);
         int is_empty = 1;
 
@@ -244,7 +298,7 @@ static size_t boxes_with_pixels(const nb_fit *fit, double *memory)
 /* Replaces H^-1 by the covariance C of boxes.h. */
 static void combine(const nb_fit *fit, double *memory, double *step, double *covariance)
 {
-    const size_t n = fit->layout.n, nbox = fit->nbox;
+    const size_t n = fit->layout.n, nbox = groups_of(fit);
     const double groups = (double)boxes_with_pixels(fit, memory);
     const double factor = (groups - 1) / groups;
     double *a = step + (nbox + n) * n;
@@ -271,7 +325,7 @@ static void combine(const nb_fit *fit, double *memory, double *step, double *cov
  * multiplied by `factor`. */
 static nb_status find(nb_fit *fit, double factor, struct fit_result_memory *r)
 {
-    const size_t n = fit->layout.n, nbox = fit->nbox;
+    const size_t n = fit->layout.n, nbox = groups_of(fit);
     const size_t parts = nbox * (n + n * n), steps = (nbox + n + n) * n;
     double *memory = calloc(parts + steps + 1, sizeof *memory);
     nb_status status;
@@ -335,7 +389,7 @@ nb_status boxes_errors(nb_fit *fit, struct fit_result_memory *r, nb_fit_result *
     (void)snprintf(r->errors_why, sizeof r->errors_why,
                    "errors from the scatter among %zu boxes, as all pixels of a box may be "
                    "off together",
-                   fit->nbox);
+                   groups_of(fit));
     out->errors_why = r->errors_why;
     return NB_OK;
 }

@@ -10,9 +10,10 @@
  *   C = (G - 1)/G sum over b of d_b d_b^T + H^-1 R H^-1,   d_b = (H - H_b)^-1 g_b
  *
  * H is the matrix of the fit and R the matrix of its restraints; g_b and H_b are gradient
- * and matrix of the pixels of box b, summed over all shots. A pixel belongs to the first
- * box that contains it. A step of H^-1 g_b would be too short: a few strong spots determine
- * the values, and fitted values describe these spots better than they should.
+ * and matrix of the pixels of box b, summed over all shots. The same rectangle in several
+ * shots is one box: in a sweep it holds the same spot. A pixel belongs to the first box of
+ * its shot that contains it. A step of H^-1 g_b would be too short: a few strong spots
+ * determine the values, and fitted values describe these spots better than they should.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -21,8 +22,8 @@
 
 #include <nanobrag/fit.h>
 
-/* Notes the number of boxes of a shot. fit->nbox becomes 0 if shots differ in it. */
-void boxes_note(nb_fit *fit, const nb_scene *scene);
+/* Notes the boxes of a shot. Returns NB_ERR_MEMORY. */
+nb_status boxes_note(nb_fit *fit, const nb_scene *scene);
 
 /* Returns why a fit has no errors by boxes; NULL if it has them. Errors by boxes need more
  * boxes than fitted values. */
