@@ -103,7 +103,9 @@ NB_API void nb_experiment_clear(nb_experiment *experiment);
  * for the panels of an NXmx file (all are 0 0), but the panels have names of modules. The
  * reader then opens the file of the images, and takes the places of the panels and the size
  * of the image from this file. If it cannot read this file, it stacks the panels along
- * slow, with a warning. Panels without names of modules are stacked too. The untrusted
+ * slow, with a warning. If the panels have other names, and the file has as many modules of
+ * the same sizes, the panels are the modules in the order of the modules' names. Panels of
+ * other images are stacked in the order of the .expt. The untrusted
  * rectangles ("mask") become a mask, here or in the geometry. All panels get the sensor of
  * the first panel.
  *

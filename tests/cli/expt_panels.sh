@@ -1,6 +1,6 @@
 #!/bin/sh
-# expt_panels.sh PROGRAM DATA - what the panels of an .expt state of the counts of its images:
-# gain, pedestal and trusted_range. SPDX-License-Identifier: MIT
+# expt_panels.sh PROGRAM DATA - what the panels of an .expt state of the counts of its images
+# (gain, pedestal and trusted_range), and their order. SPDX-License-Identifier: MIT
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/lib.sh"
 if ! "$program" -version | grep -q cjson; then
@@ -58,10 +58,28 @@ json.dump(e, open("gains.expt", "w"))
 for i, panel in enumerate(panels):
     panel["trusted_range"] = limits[i]
 json.dump(e, open("two.expt", "w"))
+def section(number, values):
+    body = array.array("i", values).tobytes()
+    head = ("--CIF-BINARY-FORMAT-SECTION--\r\nContent-Type: application/octet-stream\r\n"
+            "Content-Transfer-Encoding: BINARY\r\nX-Binary-Size: %d\r\nX-Binary-ID: %d\r\n"
+            "X-Binary-Element-Type: \"signed 32-bit integer\"\r\n"
+            "X-Binary-Element-Byte-Order: LITTLE_ENDIAN\r\nX-Binary-Number-of-Elements: %d\r\n"
+            "X-Binary-Size-Fastest-Dimension: 64\r\nX-Binary-Size-Second-Dimension: 32\r\n\r\n"
+            % (len(body), number, len(body) // 4)).encode()
+    return (b";\r\n" + head + b"\x0c\x1a\x04\xd5" + body
+            + b"\r\n--CIF-BINARY-FORMAT-SECTION----\r\n;\r\n")
+
+# sections in the order of the panels, whose identifiers and names run backwards
+open("two.cbf", "wb").write(b"###CBF: VERSION 1.5\r\ndata_two\r\n_array_data.data\r\n"
+                            + section(2, counts[:half]) + section(1, counts[half:]))
+e["imageset"][0]["images"] = ["two.cbf"]
+for panel in panels:
+    panel["raw_image_offset"] = [0, 0]
+json.dump(e, open("cbf.expt", "w"))
 panels[0]["gain"] = "two"
 json.dump(e, open("bad.expt", "w"))
 PY
-inputs="two.expt plain.expt gains.expt bad.expt one_001.img two_001.img photons.bin mask.bin"
+inputs="cbf.expt two.cbf two.expt plain.expt gains.expt bad.expt one_001.img two_001.img photons.bin mask.bin"
 start="$crystal -misset 0.05 0.05 0.05 -fit scale,misset"
 run -expt plain.expt $start -data photons.bin -data_mask mask.bin
 values out > by_photons
@@ -69,6 +87,10 @@ is "a fit to photons" test "$(wc -l < by_photons)" -eq 5
 run -expt two.expt $start
 values out > by_counts
 is "counts become photons by gain and pedestal of each panel" cmp -s by_photons by_counts
+run -expt cbf.expt $start
+values out > by_sections
+is "sections of a CBF are the panels in the order of the .expt" cmp -s by_photons by_sections
+run -expt two.expt $start
 is "which is said once" test "$(grep -c 'gain 2 to 5 counts/photon, pedestal 10 to 300' err)" -eq 1
 is "pixels outside trusted_range are left out" \
     grep -q "left out: $(cat pixels) pixels of 1 image outside the trusted_range of two.expt" err

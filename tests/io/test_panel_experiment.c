@@ -340,6 +340,31 @@ static void write_nxmx(const nb_scene *scene, const char *path)
     nb_simulator_free(sim);
 }
 
+/* Other names of panels change nothing: the panels are the modules in the order of their
+ * names, which dxtbx keeps. Changes the file, and changes it back. */
+static void other_names(const char *expt, const struct tiled *t)
+{
+    static const char *const names[TILED_PANELS] = {"z", "d", "a", "d", "/x"};
+    char from[TILED_PANELS][80], to[TILED_PANELS][80];
+    nb_experiment e;
+
+    for (int i = 0; i < TILED_PANELS; i++) {
+        (void)snprintf(from[i], sizeof *from,
+                       "\"name\": \"/entry/instrument/detector/module%d\"", i);
+        (void)snprintf(to[i], sizeof *to, "\"name\": \"%s\", \"was\": %d", names[i], i);
+        edit(expt, from[i], to[i]);
+    }
+    check_ok(nb_expt_read(ctx, expt, 0, &e), "read");
+    for (int i = 0; i < TILED_PANELS; i++) {
+        const nb_panel *p = e.scene.detector.panel + i;
+
+        tap_check(p->slow0 == t->panel[i].slow0 && p->fast0 == t->panel[i].fast0,
+                  "%s begins at %d %d", p->name, p->slow0, p->fast0);
+    }
+    nb_experiment_clear(&e);
+    for (int i = 0; i < TILED_PANELS; i++) edit(expt, to[i], from[i]);
+}
+
 /* As dxtbx reads NXmx: panels have the names of modules and no places, which the file of
  * the images has. Without it they are stacked, with a warning. */
 static int places_of_nxmx(void)
@@ -386,6 +411,7 @@ static int places_of_nxmx(void)
                   "%s begins at %d %d", p->name, p->slow0, p->fast0);
     }
     nb_experiment_clear(&e);
+    other_names(expt, &t);
     edit(expt, "\"image_size\":\t[64,", "\"image_size\":\t[63,");
     check_refused(nb_expt_read(ctx, expt, 0, &e), NB_ERR_FORMAT, "63 x", "places.nxs");
     nb_context_free(logged);

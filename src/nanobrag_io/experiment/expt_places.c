@@ -1,7 +1,8 @@
 /*
  * expt_places.c - finds where the panels of an .expt lie in its images. If the images are
  * NXmx, dxtbx does not write these places, but names each panel after the group of the NXmx
- * file that states its place. SPDX-License-Identifier: MIT
+ * file that states its place. If other names have replaced these, the order of the panels
+ * is the order of the groups by name. SPDX-License-Identifier: MIT
  */
 #include "nanobrag_io/experiment/expt_places.h"
 
@@ -118,21 +119,56 @@ static nb_status place_by_file(const struct expt *e, const char *name,
     return status;
 }
 
+/* Returns 1 if all panels have the sizes of the modules. */
+static int same_sizes(const struct nxmx_place *place, const nb_geometry *geometry)
+{
+    for (int i = 0; i < geometry->info.npanel; i++) {
+        const nb_panel *panel = geometry->panel[ALONG_Z] + i;
+
+        if (place[i].size[0] != panel->nslow || place[i].size[1] != panel->nfast) return 0;
+    }
+    return 1;
+}
+
+/* Places panels with other names by the modules of an NXmx in the order of their names, if
+ * the numbers and sizes agree. Otherwise the panels stay stacked, as other files have
+ * them. */
+static nb_status place_by_order(const struct expt *e, const char *name,
+                                struct nxmx_place *place, nb_geometry *geometry)
+{
+    const int n = geometry->info.npanel;
+    char *const file = file_sibling(e->name, name);
+    char(*path)[NXMX_PATH] = calloc((size_t)n, sizeof *path);
+    const char *const kind = file ? nb_image_kind(file) : NULL;
+    int64_t whole[2];
+    nb_status status = file && path ? NB_OK : fail_memory(e->ctx, e->name);
+
+    if (status == NB_OK && kind && strcmp(kind, "HDF5") == 0
+        && nxmx_read_modules(e->ctx, file, n, path) == NB_OK) {
+        for (int i = 0; i < n; i++) place[i].path = path[i];
+        if (nxmx_read_places(e->ctx, file, place, n, whole) == NB_OK
+            && same_sizes(place, geometry))
+            status = set_places(e, file, place, whole, geometry);
+    }
+    free(path);
+    free(file);
+    return status;
+}
+
 nb_status expt_place_panels(const struct expt *e, const cJSON *panels,
                             nb_geometry *geometry)
 {
     struct nxmx_place *place = calloc((size_t)geometry->info.npanel, sizeof *place);
-    const char *name;
+    const char *const name = images_of(e);
     nb_status status = NB_OK;
 
     if (!place) return fail_memory(e->ctx, e->name);
-    if (are_modules(panels, place)) {
-        name = images_of(e);
-        if (name)
-            status = place_by_file(e, name, place, geometry);
-        else
-            warn_of_stack(e, "the file names no image");
-    }
+    if (!are_modules(panels, place))
+        status = name ? place_by_order(e, name, place, geometry) : NB_OK;
+    else if (name)
+        status = place_by_file(e, name, place, geometry);
+    else
+        warn_of_stack(e, "the file names no image");
     free(place);
     return status;
 }

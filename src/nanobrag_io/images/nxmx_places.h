@@ -17,7 +17,15 @@ struct nxmx_place {
     int64_t origin[2], size[2];
 };
 
-/* Reads the places of n panels. whole[] becomes the size of the array (slow, fast), or 0 0
+/* Reads the paths of the n modules of the first detector in the order of their names, which
+ * is the order of the panels in dxtbx. Returns NB_ERR_FORMAT if the file has another number
+ * of them; and the errors of nxmx_read_places(). */
+enum { NXMX_PATH = 512 };
+nb_status nxmx_read_modules(nb_context *ctx, const char *path, int n,
+                            char (*out)[NXMX_PATH]);
+
+/* Reads the places of n panels. If the array has an axis of panels, they lie one below the
+ * other. whole[] becomes the size of the array (slow, fast), or 0 0
  * if the file has no array at the usual path. Errors: NB_ERR_FILE, NB_ERR_UNSUPPORTED (a
  * build without HDF5). */
 nb_status nxmx_read_places(nb_context *ctx, const char *path, struct nxmx_place *place,
