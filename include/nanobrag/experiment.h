@@ -421,7 +421,9 @@ NB_API nb_status nb_expt_update_add(nb_expt_update *update, int i, nb_simulator 
                                     const double *x);
 
 /*
- * Write the file with all changes so far. path may be the file that was read.
+ * Write the file with all changes so far. path may be the file that was read. If path is in
+ * another folder, relative names of images become absolute: they begin in the folder of the
+ * file that was read.
  *
  * Errors: NB_ERR_ARGUMENT (a NULL), NB_ERR_FILE, NB_ERR_MEMORY.
  */

@@ -111,6 +111,16 @@ if [ "$have_python" ]; then
     done
 fi
 
+# ---- names of images that begin in the folder of the .expt ----
+sed 's|"[^"]*/\(t_0000[0-9].img\)"|"\1"|' t.expt > near.expt
+inputs="near.expt t_00001.img t_00002.img t_00003.img"
+is "relative names" [ "$(grep -c '"t_0000[123].img"' near.expt)" -eq 3 ]
+run -expt near.expt $model -fit_each scale -fit_passes 1 -exptout still_near.expt
+is "they stay in the same folder" [ "$(grep -c '"t_0000[123].img"' work/still_near.expt)" -eq 3 ]
+run -expt near.expt $model -fit_each scale -fit_passes 1 -exptout ../far.expt
+is "in another folder they become absolute" \
+    [ "$(grep -c "\"$(cd work && pwd -P)/t_0000[123].img\"" far.expt)" -eq 3 ]
+
 # ---- a table of reflections ----
 if [ "$have_python" ]; then
     # boxes of a still with bright spots, a row that is not indexed, and one of no image

@@ -83,12 +83,18 @@ static nb_status find_list(nb_expt_update *u, struct span root, const char *key,
                 u->path, key);
 }
 
+/* Returns the text behind a byte order mark of UTF-8. */
+static struct span root_of(const nb_expt_update *u)
+{
+    const size_t skip = u->n >= 3 && memcmp(u->bytes, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+
+    return edits_value((struct span){u->bytes + skip, u->n - skip});
+}
+
 static nb_status index_file(nb_expt_update *u)
 {
-    static const char mark[] = "\xef\xbb\xbf"; /* byte order mark of UTF-8 */
     const struct expt e = {u->ctx, u->path, u->root, 0};
-    const size_t skip = u->n >= 3 && memcmp(u->bytes, mark, 3) == 0 ? 3 : 0;
-    const struct span root = edits_value((struct span){u->bytes + skip, u->n - skip});
+    const struct span root = root_of(u);
     const cJSON *model;
 
     NB_TRY(expt_find(&e, &model));
@@ -396,6 +402,7 @@ nb_status nb_expt_update_write(nb_expt_update *u, const char *path)
     for (int k = 0; k < KINDS && status == NB_OK; k++)
         status = number_variants(u, k, &edits);
     for (int i = 0; i < u->experiments.n; i++) put_numbers(u, i, &edits);
+    if (!update_places(&edits, root_of(u), u->path, path)) edits.lost = 1;
     text = edits_apply(&edits, (struct span){u->bytes, u->n}, &n);
     if (status == NB_OK && !text) status = fail_memory(u->ctx, path);
     if (status == NB_OK) status = file_begin(u->ctx, path, &file);

@@ -37,6 +37,10 @@ typedef nb_status update_model(const struct update_state *s, const cJSON *model,
                                struct span text, struct edits *edits);
 update_model update_beam, update_detector, update_goniometer, update_crystal;
 
+/* Gives relative names of images in `root`, the text of a file in the folder of `from`, the
+ * folder where they begin, if `to` is in another one. Returns 0 if there is no memory. */
+int update_places(struct edits *edits, struct span root, const char *from, const char *to);
+
 /* Relative differences up to this are rounding. */
 static const double update_rounding = 1e-12;
 
