@@ -81,8 +81,8 @@ static void tell_boxes(const nb_fit *fit)
 
     if (fit->options.scaling == NB_FIT_SCALING_BOXES && why)
         log_line(fit->ctx, NB_LOG_WARNING, "fit",
-                 "errors are not from boxes: %s (boxes: %zu, values: %zu)", why, fit->nbox,
-                 fit->layout.n);
+                 "errors are not from boxes: %s (boxes: %zu, values: %zu)", why,
+                 fit->boxes.n, fit->layout.n);
 }
 
 void choices_tell_again(const nb_fit *fit, double loss)

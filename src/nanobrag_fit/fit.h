@@ -31,11 +31,11 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include <nanobrag/fit.h>
 
 #include "base/arena.h"
+#include "nanobrag_fit/boxes/boxes.h"
 #include "nanobrag_fit/chart/chart.h"
 #include "nanobrag_fit/draws/draws.h"
 #include "nanobrag_fit/residuals/misfit.h"
@@ -267,11 +267,7 @@ struct nb_fit {
     int is_weighed; /* 1: `weighed` holds for the images at weighed_x */
     int told_scale; /* 1: the user was told that a scale starts elsewhere */
     int told_choices; /* 1: the user was told of other choices of the fit */
-    /* the different boxes of all shots (nbox x 4), and a table that finds them by their
-     * corners (boxes/): number of a box + 1, or 0 */
-    int *box;
-    uint32_t *box_slot;
-    size_t nbox, box_slots;
+    struct fit_boxes boxes;
     struct fit_draws draws;
     struct fit_weighed weighed; /* sums for the misfit; NAN: an image cannot be compared */
     double *weighed_x;

@@ -588,8 +588,8 @@ void nb_fit_free(nb_fit *fit)
     arena_free(&fit->memory);
     free(fit->misfit);
     free(fit->sandwich);
-    free(fit->box);
-    free(fit->box_slot);
+    free(fit->boxes.at);
+    free(fit->boxes.slot);
     free(fit->history);
     free(fit->worker);
     free(fit->shot);

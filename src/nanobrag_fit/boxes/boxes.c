@@ -17,14 +17,15 @@
 /* Returns where the number of a box stands or belongs in the table. */
 static uint32_t *slot_of(const nb_fit *fit, const int box[4])
 {
-    const size_t mask = fit->box_slots - 1;
+    const size_t mask = fit->boxes.slots - 1;
     uint64_t at = 0;
 
     for (int i = 0; i < 4; i++) at = (at ^ (unsigned)box[i]) * 0x9e3779b97f4a7c15U;
     for (at >>= 20;; at++) {
-        uint32_t *const slot = fit->box_slot + (at & mask);
+        uint32_t *const slot = fit->boxes.slot + (at & mask);
 
-        if (*slot == 0 || memcmp(fit->box + 4 * (*slot - 1), box, 4 * sizeof *box) == 0)
+        if (*slot == 0
+            || memcmp(fit->boxes.at + 4 * (*slot - 1), box, 4 * sizeof *box) == 0)
             return slot;
     }
 }
@@ -32,18 +33,18 @@ static uint32_t *slot_of(const nb_fit *fit, const int box[4])
 /* Makes room for twice as many boxes, of which half of the table stays empty. */
 static nb_status grow(nb_fit *fit)
 {
-    const size_t slots = fit->box_slots ? 2 * fit->box_slots : 256;
-    int *const box = realloc(fit->box, slots / 2 * 4 * sizeof *box);
+    const size_t slots = fit->boxes.slots ? 2 * fit->boxes.slots : 256;
+    int *const box = realloc(fit->boxes.at, slots / 2 * 4 * sizeof *box);
     uint32_t *slot;
 
-    if (box) fit->box = box;
+    if (box) fit->boxes.at = box;
     slot = box ? calloc(slots, sizeof *slot) : NULL;
     if (!slot) return fail_memory(fit->ctx, "the boxes of a fit");
-    free(fit->box_slot);
-    fit->box_slot = slot;
-    fit->box_slots = slots;
-    for (size_t i = 0; i < fit->nbox; i++)
-        *slot_of(fit, fit->box + 4 * i) = (uint32_t)i + 1;
+    free(fit->boxes.slot);
+    fit->boxes.slot = slot;
+    fit->boxes.slots = slots;
+    for (size_t i = 0; i < fit->boxes.n; i++)
+        *slot_of(fit, fit->boxes.at + 4 * i) = (uint32_t)i + 1;
     return NB_OK;
 }
 
@@ -53,11 +54,11 @@ nb_status boxes_note(nb_fit *fit, const nb_scene *scene)
         const int *const box = scene->detector.box + 4 * i;
         uint32_t *slot;
 
-        if (2 * (fit->nbox + 1) > fit->box_slots) NB_TRY(grow(fit));
+        if (2 * (fit->boxes.n + 1) > fit->boxes.slots) NB_TRY(grow(fit));
         slot = slot_of(fit, box);
         if (*slot) continue;
-        memcpy(fit->box + 4 * fit->nbox, box, 4 * sizeof *box);
-        *slot = (uint32_t)++fit->nbox;
+        memcpy(fit->boxes.at + 4 * fit->boxes.n, box, 4 * sizeof *box);
+        *slot = (uint32_t)++fit->boxes.n;
     }
     return NB_OK;
 }
@@ -68,7 +69,7 @@ static size_t groups_of(const nb_fit *fit)
 {
     const size_t n = fit->layout.n, most = ((size_t)1 << 27) / (n * n + 2 * n + 1) + 1;
 
-    return fit->nbox < most ? fit->nbox : most;
+    return fit->boxes.n < most ? fit->boxes.n : most;
 }
 
 const char *boxes_why_not(const nb_fit *fit)

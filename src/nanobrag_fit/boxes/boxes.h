@@ -20,7 +20,16 @@
 #ifndef NB_FIT_BOXES_BOXES_H
 #define NB_FIT_BOXES_BOXES_H
 
+#include <stdint.h>
+
 #include <nanobrag/fit.h>
+
+/* the different boxes of all shots */
+struct fit_boxes {
+    int *at; /* fast and slow, from and to                                      (n x 4) */
+    uint32_t *slot; /* finds them by their corners: number of a box + 1, or 0   (slots) */
+    size_t n, slots;
+};
 
 /* Notes the boxes of a shot. Returns NB_ERR_MEMORY. */
 nb_status boxes_note(nb_fit *fit, const nb_scene *scene);
