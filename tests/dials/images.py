@@ -7,7 +7,9 @@ A kind whose writer is absent is named as skipped; so is a reader.
 SPDX-License-Identifier: MIT
 """
 import bz2
+import glob
 import gzip
+import hashlib
 import json
 import os
 import subprocess
@@ -363,7 +365,31 @@ def check_smv():
         see("float_%s.img" % order[:3], data.astype(float), dxtbx_reads=False)
 
 
+def check_measured():
+    """every measured image: sum, SHA-256 of its pixels as int32, and mask are those of dxtbx"""
+    folder = os.environ.get("NANOBRAG_MEASURED_DATA", "")
+    paths = sorted(glob.glob(os.path.join(folder, "*", "*.cbf*"))) if folder else []
+    if not paths:
+        print("       measured images: skipped, NANOBRAG_MEASURED_DATA names no folder of them")
+    for path in paths:
+        name, ending = os.path.splitext(os.path.basename(path))
+        plain = name if ending in (".gz", ".bz2") else name + ending
+        opener = {".gz": gzip.open, ".bz2": bz2.open}.get(ending, open)
+        with opener(path, "rb") as packed, open(plain, "wb") as file:
+            file.write(packed.read())
+        raw, trusted = of_dxtbx(plain, 0)
+        pixels, good, head = ours(path)
+        digests = [hashlib.sha256(array.astype("<i4").tobytes()).hexdigest()
+                   for array in (raw, pixels)]
+        full = pixels >= float(head["overload"])
+        check(digests[0] == digests[1] and raw.sum(dtype=float) == pixels.sum(),
+              "%s: sum %d, SHA-256 %s" % (plain, pixels.sum(), digests[1][:16]))
+        check((trusted == (good & ~full)).all(), "%s: mask of dxtbx, %d bad, %d full"
+              % (plain, (~good).sum(), full.sum()))
+
+
 def main():
+    check_measured()
     check_mini()
     check_cbflib()
     check_filters()

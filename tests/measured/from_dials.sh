@@ -39,7 +39,8 @@ figure "boxes alike of 215" "$(alike)" -168
 # the same frames from dials.index, whose detector is the header's: it is fitted too
 fit "L-cysteine as indexed" -expt "$frames/indexed.expt" -refl "$frames/indexed.refl" \
     -mtz "$frames/measured_F.mtz" -oversample 2 -Na 100 -Nb 70 -Nc 45 -mosaic 0.3 -coarse off \
-    -fit misset,scale,cell,origin,close_distance,detector_rot,mosaic,ncells
+    -fit misset,scale,cell,origin,close_distance,detector_rot,mosaic,ncells -errors boxes
+is "frames share 46 boxes, though each has others" grep -q '^errors .*among 46 boxes' out
 figure "loss, as indexed" "$(sed -n 's/.*passes, loss \([0-9.]*\) for.*/\1/p' out)" 36500
 figure "boxes alike of 215, as indexed" "$(alike)" -170
 
