@@ -157,7 +157,7 @@ typedef struct nb_restraint {
      * half to twice the start for an edge of the cell; 30 degree from the start for an
      * angle of the cell; 180 degree from it for misset and rotation; at most 20 degree or
      * twice the start for a mosaic spread; at most 30 times the start for cells of a
-     * block */
+     * block; 10 mm from it for a shift of a panel or group */
     double lower, upper;
 } nb_restraint;
 

@@ -1257,13 +1257,13 @@ class Restraint(Struct):
             bounds: half to twice the start for an edge of the cell; 30 degree from the start
             for an angle of the cell; 180 degree from it for misset and rotation; at most 20
             degree or twice the start for a mosaic spread; at most 30 times the start for cells
-            of a block
+            of a block; 10 mm from it for a shift of a panel or group
         upper:
             bounds; both 0: none. A fit also respects nb_param.lower and upper, and these
             bounds: half to twice the start for an edge of the cell; 30 degree from the start
             for an angle of the cell; 180 degree from it for misset and rotation; at most 20
             degree or twice the start for a mosaic spread; at most 30 times the start for cells
-            of a block
+            of a block; 10 mm from it for a shift of a panel or group
     """
 
     _c = "nb_restraint"

@@ -45,6 +45,8 @@ nb_param bounds_of_fit(const nb_param *param)
         high = fmax(20, 2 * fabs(p.value)), low = -high;
     else if (!strcmp(p.group, "ncells"))
         high = 30 * p.value; /* larger blocks make spots no sharper */
+    else if (!strcmp(p.group, "panel_shift") || !strcmp(p.group, "group_shift"))
+        low = p.value - 10, high = p.value + 10; /* spots are then outside their boxes */
     else if (!strcmp(p.group, "mosaic_tail_width"))
         low = fmin(1, p.value), high = fmax(20, 2 * p.value); /* the tail is wider */
     p.lower = fmax(p.lower, low);

@@ -200,6 +200,41 @@ static int at_a_bound(void)
     return TAP_PASS;
 }
 
+/* A panel where nothing was observed: no fit moves it by more than 10 mm. */
+static int shifted(void)
+{
+    enum { HALF = SIDE / 2 };
+    const double half = 1.2 * HALF;
+    nb_panel panels[] = {
+        {.nslow = HALF, .nfast = SIDE, .origin = {-half, -half, 100}},
+        {.nslow = HALF, .nfast = SIDE, .origin = {-half, 0, 100}},
+    };
+    nb_context *ctx = prepare(truth, 0, 1);
+    const nb_fit_options options = {.shared = "panel_shift_fast[1]", .own = "scale"};
+    nb_fit *fit = NULL;
+    nb_fit_result r;
+
+    scenes[0].detector = (nb_detector){.panel = panels,
+                                       .npanel = 2,
+                                       .pixel = 1.2,
+                                       .convention = NB_CONVENTION_DIALS};
+    for (int p = HALF * SIDE; p < PIXELS; p++) photons[0][p] = 0;
+    scenes[0].background.water = 0;
+    if (nb_fit_create(ctx, 1, shots, &options, &fit) != NB_OK) {
+        tap_check(0, "%s", nb_context_message(ctx));
+        abort();
+    }
+    (void)nb_fit_run(fit);
+    tap_check(nb_fit_result_get(fit, &r) == NB_OK, "a result");
+    tap_check(r.value[0].param.lower == -10 && r.value[0].param.upper == 10,
+              "%s is kept from %g to %g mm", r.value[0].param.name, r.value[0].param.lower,
+              r.value[0].param.upper);
+    tap_check(fabs(r.value[0].value) <= 10, "it is %g mm", r.value[0].value);
+    nb_fit_free(fit);
+    nb_context_free(ctx);
+    return TAP_PASS;
+}
+
 /* What the passes of a fit did: how often the loss rose, and how often in a row it stayed
  * because a step would have raised it. */
 struct followed {
@@ -522,7 +557,7 @@ int main(int argc, char **argv)
         {"noisy", noisy},       {"evaluated", evaluated},       {"at_a_bound", at_a_bound},
         {"from_far", from_far}, {"stopped", stopped},           {"limited", limited},
         {"uphill", uphill},     {"left_free", left_free},       {"bad_input", bad_input},
-        {"resumed", resumed},   {"nothing_left", nothing_left},
+        {"resumed", resumed},   {"nothing_left", nothing_left}, {"shifted", shifted},
     };
 
     return tap_main(argc, argv, cases, sizeof cases / sizeof *cases);
