@@ -42,11 +42,12 @@ BEGIN {
     may["io"]          = "public base scene root"
     may["model"]       = "public base scene kernels io"
     may["fit"]         = "public base physics scene image io"
+    may["integrate"]   = "public base root"
     may["command"]     = "public"
     may["program"]     = "public command"
     may["mpi"]         = "public"
     # these may call every public function; the others none of root and api
-    client["check"] = client["io"] = client["fit"] = client["command"] = client["program"] = client["mpi"] = 1
+    client["check"] = client["io"] = client["fit"] = client["integrate"] = client["command"] = client["program"] = client["mpi"] = 1
 }
 # The path below its room, and the name of the room unless it is the engine.
 function inside(path) {

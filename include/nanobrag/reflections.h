@@ -28,6 +28,7 @@
 
 #include <nanobrag/context.h>
 #include <nanobrag/export.h>
+#include <nanobrag/simulator.h>
 #include <nanobrag/status.h>
 
 NB_BEGIN_DECLS
@@ -118,6 +119,65 @@ NB_API nb_status nb_reflections_set_identifier(nb_context *ctx, nb_reflections *
  */
 NB_API nb_status nb_reflections_write(nb_context *ctx, const char *path,
                                       const nb_reflections *table);
+
+/* ---- reflections of a simulator ---- */
+
+/* A ray to a place on the detector, and the reflection to which it belongs. Vectors are in
+ * the laboratory frame of DIALS (docs/conventions.md). */
+typedef struct nb_ray {
+    int hkl[3]; /* in: h k l; 0 0 0: not indexed */
+    int lattice; /* in: 0 is the first lattice of the crystal */
+    int panel; /* in: 0 if the detector is one rectangle */
+    double fast, slow; /* in: place, from the corner of the panel            pixel   */
+    double mm[2]; /* the place, without the shift by the depth at which the sensor
+                     absorbs the ray                                         mm      */
+    double s1[3]; /* along the ray, length 1/wavelength                      1/A     */
+    double d; /* spacing of h k l in the middle of the rotation; 0: not indexed  A   */
+    /* angle by which the reflection has to turn to meet the Ewald sphere; 0: not indexed
+     * (delpsical.rad of DIALS)                                              radian  */
+    double delta_psi;
+    double wavelength; /* the wavelength that reflects at this angle, 2 d sin(theta); the
+                          beam's: it has only one, or not indexed            A       */
+} nb_ray;
+
+/*
+ * Compute the geometry of rays.
+ *
+ *   x    [in]      parameters; NULL: the values of the scene       (nparam)
+ *   n    [in]      number of rays
+ *   ray  [in,out]  the members marked `in` are read, the others are set        (n)
+ *
+ * Errors: the errors of nb_simulator_describe(); NB_ERR_ARGUMENT (sim or ray is NULL; there
+ * is no such lattice or panel), NB_ERR_MEMORY.
+ */
+NB_API nb_status nb_rays(nb_simulator *sim, const double *x, size_t n, nb_ray *ray);
+
+/* What nb_predict() lists. A zero-initialised member means its default. */
+typedef struct nb_prediction {
+    double least; /* photons of the weakest reflection; 0: 1 */
+    int id; /* "id" of the first lattice; further lattices have the next numbers */
+    double frame; /* place of the image along a scan, as in xyzcal.px; 0 for a still */
+} nb_prediction;
+
+/*
+ * List the reflections that scatter onto the detector, the brightest first. Each lattice
+ * and each panel has rows of its own. Places and photons are those of the image that
+ * nb_forward() computes, if the reflection alone scatters.
+ *
+ *   x    [in]   parameters; NULL: the values of the scene                     (nparam)
+ *   how  [in]   NULL: all defaults
+ *   out  [out]  free with nb_reflections_free()
+ *
+ * Columns: id, panel, miller_index, flags (predicted); xyzcal.px, the centroid of the
+ * photons; xyzcal.mm, s1, d, delpsical.rad and wavelength (nb_ray); bbox, which holds all
+ * pixels above 1 % of the brightest, and a pixel around them; nanobrag.photons, the photons
+ * for F = 1; nanobrag.f, the structure factor of the scene, electrons.
+ *
+ * Errors: the errors of nb_simulator_spots(), nb_simulator_create() and nb_forward();
+ * NB_ERR_ARGUMENT (sim or out is NULL; `least` is negative).
+ */
+NB_API nb_status nb_predict(nb_simulator *sim, const double *x, const nb_prediction *how,
+                            nb_reflections **out);
 
 NB_END_DECLS
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include <nanobrag/description.h>
+#include <nanobrag/reflections.h>
 
 #include "nanobrag_program/fit/fit_run.h"
 
@@ -111,135 +112,22 @@ static int add_boxes(struct refl_out *out, size_t i)
     return 0;
 }
 
-/* ---- geometry of a reflection ---- */
+/* ---- the rows ---- */
 
-static double dot(const double *a, const double *b)
-{
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
-
-static void cross(const double *a, const double *b, double *out)
-{
-    for (int i = 0; i < 3; i++)
-        out[i] = a[(i + 1) % 3] * b[(i + 2) % 3] - a[(i + 2) % 3] * b[(i + 1) % 3];
-}
-
-static void unit(double *v)
-{
-    const double n = sqrt(dot(v, v));
-    for (int i = 0; i < 3; i++) v[i] /= n;
-}
-
-/* The panel of a row, and the reciprocal axes of its crystal. */
-struct place {
-    nb_panel panel;
-    nb_description d;
-    double star[3][3]; /* a*, b*, c* in the middle of the image, 1/A */
-};
-
-/* Writes the reciprocal axes of a lattice of an image, in the middle of its rotation. */
-static nb_status find_axes(const struct fit_model *model, nb_context *ctx, int lattice,
-                           double star[3][3])
-{
-    nb_simulator *sim = NULL;
-    nb_scene scene;
-    double real[9];
-    nb_status status = nb_simulator_resolved(model->sim, model->x, &scene);
-    if (status != NB_OK) return status;
-    nb_crystal *const c = &scene.crystal;
-    if (lattice > 0 && lattice <= c->nlattice) {
-        const nb_lattice *const l = c->lattice + lattice - 1;
-        memcpy(c->matrix, l->matrix, sizeof c->matrix);
-        memcpy(c->misset, l->misset, sizeof c->misset);
-        memcpy(c->rotation, l->rotation, sizeof c->rotation);
-        if (l->cell[0] != 0) memcpy(c->cell, l->cell, sizeof c->cell);
-    }
-    c->nlattice = 0;
-    c->lattice = NULL;
-    scene.scan.phi0 += scene.scan.osc / 2;
-    scene.scan.osc = 0;
-    scene.scan.nphi = 1;
-    memset(c->mosaic, 0, sizeof c->mosaic);
-    memset(c->mosaic_off, 0, sizeof c->mosaic_off);
-    c->ndomains = 1;
-    status = nb_simulator_create(ctx, &scene, NULL, NULL, &sim);
-    if (status == NB_OK) status = nb_simulator_orientation(sim, NULL, 0, 0, real);
-    nb_simulator_free(sim);
-    for (size_t i = 0; status == NB_OK && i < 3; i++) {
-        cross(real + 3 * ((i + 1) % 3), real + 3 * ((i + 2) % 3), star[i]);
-        const double volume = dot(real + 3 * i, star[i]);
-        for (int k = 0; k < 3; k++) star[i][k] /= volume;
-    }
-    return status;
-}
-
-/* Returns the point of a panel, mm, as a vector from the crystal. */
-static void point_of(const nb_panel *p, const double mm[2], double out[3])
-{
-    for (int i = 0; i < 3; i++)
-        out[i] = p->origin[i] + mm[0] * p->fast[i] + mm[1] * p->slow[i];
-}
-
-/* Takes off how far spots are shifted along the ray by the depth at which the sensor
- * absorbs them, as DIALS does. */
-static void correct_depth(const struct place *at, double mm[2])
-{
-    const double mu = at->d.mu / 1000, thickness = at->d.thickness / 1000;
-    double ray[3], normal[3];
-    if (!(mu > 0) || !(thickness > 0)) return;
-    point_of(&at->panel, mm, ray);
-    unit(ray);
-    cross(at->panel.fast, at->panel.slow, normal);
-    const double path = thickness / fabs(dot(ray, normal));
-    const double depth = 1 / mu - (path + 1 / mu) * exp(-mu * path);
-    mm[0] -= depth * dot(ray, at->panel.fast);
-    mm[1] -= depth * dot(ray, at->panel.slow);
-}
-
-/* Returns the angle by which a reflection of a still turns to the Ewald sphere, as DIALS
- * defines it, radian. */
-static double delta_psi(const double q[3], const double beam[3], double wavelength)
-{
-    const double qq = dot(q, q), along = -0.5 * qq * wavelength;
-    double axis[3], across[3], first[3] = {q[0], q[1], q[2]}, second[3], on[3];
-    cross(q, beam, axis);
-    unit(axis);
-    cross(beam, axis, across);
-    unit(across);
-    for (int i = 0; i < 3; i++)
-        on[i] = along * beam[i] + sqrt(fmax(qq - along * along, 0)) * across[i];
-    unit(first);
-    cross(first, axis, second);
-    return -atan2(dot(on, second), dot(on, first));
-}
-
-static void set_row(struct refl_out *out, size_t i, const struct place *at,
+static void set_row(struct refl_out *out, size_t i, const nb_ray *ray,
                     const nb_scene *scene)
 {
     const struct row *const row = out->row + i;
-    const double pixel = at->panel.pixel > 0 ? at->panel.pixel : at->d.pixel;
-    const double px[3] = {row->fast / row->photons - at->panel.fast0,
-                          row->slow / row->photons - at->panel.slow0,
-                          row->frame / row->photons};
+    const double frame = row->frame / row->photons;
     const double middle = middle_of(&out->job->sources.at[row->image]);
-    const double phi = scene->scan.phi0 + scene->scan.osc * (0.5 + px[2] - middle);
-    double mm[2] = {px[0] * pixel, px[1] * pixel}, ray[3], q[3] = {0, 0, 0};
-    correct_depth(at, mm);
-    point_of(&at->panel, mm, ray);
-    unit(ray);
+    const double phi = scene->scan.phi0 + scene->scan.osc * (0.5 + frame - middle);
+    const double px[3] = {ray->fast, ray->slow, frame};
+    const double mm[3] = {ray->mm[0], ray->mm[1], phi * (3.14159265358979323846 / 180)};
     memcpy(out->column[PX] + 3 * i, px, sizeof px);
-    memcpy(out->column[MM] + 3 * i,
-           (const double[]){mm[0], mm[1], phi * (3.14159265358979323846 / 180)}, sizeof px);
-    for (int k = 0; k < 3; k++) /* of our frame to that of DIALS */
-        out->column[S1][3 * i + (size_t)k] =
-            (k == 1 ? 1 : -1) * ray[k] / scene->beam.wavelength;
-    for (int k = 0; out->hkl && k < 3; k++)
-        for (int j = 0; j < 3; j++) q[j] += out->hkl[3 * i + (size_t)k] * at->star[k][j];
-    if (dot(q, q) > 0) {
-        out->column[D][i] = 1 / sqrt(dot(q, q));
-        if (scene->scan.osc == 0)
-            out->column[PSI][i] = delta_psi(q, at->d.beam, scene->beam.wavelength);
-    }
+    memcpy(out->column[MM] + 3 * i, mm, sizeof mm);
+    memcpy(out->column[S1] + 3 * i, ray->s1, sizeof ray->s1);
+    if (ray->d > 0) out->column[D][i] = ray->d;
+    if (ray->d > 0 && scene->scan.osc == 0) out->column[PSI][i] = ray->delta_psi;
     if (!(row->n > 0)) return;
     const double yy = row->yy - row->y * row->y / row->n;
     const double mm_sum = row->mm - row->m * row->m / row->n;
@@ -249,24 +137,42 @@ static void set_row(struct refl_out *out, size_t i, const struct place *at,
     out->used[i] = 1;
 }
 
+/* Returns the ray to the middle of the photons of row k; its panel begins at `origin`. */
+static nb_ray ray_of(const struct refl_out *out, size_t k, const int origin[2])
+{
+    const struct row *const row = out->row + k;
+    nb_ray ray = {.lattice = row->lattice,
+                  .panel = out->panel ? (int)out->panel[k] : 0,
+                  .fast = row->fast / row->photons - origin[0],
+                  .slow = row->slow / row->photons - origin[1]};
+    for (size_t j = 0; out->hkl && j < 3; j++) ray.hkl[j] = out->hkl[3 * k + j];
+    return ray;
+}
+
 /* Sets the rows that have most of their photons in image i. */
 static int set_rows(struct refl_out *out, size_t i, const struct fit_model *model)
 {
-    nb_context *const ctx = out->job->run->command.ctx;
-    struct place at;
+    nb_ray *const ray = calloc(out->rows + 1, sizeof *ray);
     nb_scene scene;
-    int lattice = -1;
-    nb_status status = nb_simulator_describe(model->sim, model->x, &at.d);
-    if (status == NB_OK) status = nb_simulator_resolved(model->sim, model->x, &scene);
+    nb_status status = NB_OK;
+    size_t n = 0;
+    if (!ray)
+        return message_failure(out->job->run->command.messages, "out of memory for %s",
+                               out->job->run->command.s->reflout);
     for (size_t k = 0; status == NB_OK && k < out->rows; k++) {
+        nb_panel panel = {.fast0 = 0};
         if (!(out->row[k].most > 0) || out->row[k].image != i) continue;
-        if (out->row[k].lattice != lattice)
-            status = find_axes(model, ctx, lattice = out->row[k].lattice, at.star);
-        if (status == NB_OK)
-            status = nb_simulator_panel(model->sim, model->x,
-                                        out->panel ? (int)out->panel[k] : 0, &at.panel);
-        if (status == NB_OK) set_row(out, k, &at, &scene);
+        status = nb_simulator_panel(model->sim, model->x,
+                                    out->panel ? (int)out->panel[k] : 0, &panel);
+        ray[n++] = ray_of(out, k, (const int[]){panel.fast0, panel.slow0});
     }
+    if (status == NB_OK) status = nb_rays(model->sim, model->x, n, ray);
+    if (status == NB_OK) status = nb_simulator_resolved(model->sim, model->x, &scene);
+    n = 0;
+    for (size_t k = 0; status == NB_OK && k < out->rows; k++)
+        if (out->row[k].most > 0 && out->row[k].image == i)
+            set_row(out, k, ray + n++, &scene);
+    free(ray);
     return status == NB_OK ? 0 : failed(out, status);
 }
 
