@@ -113,6 +113,18 @@ NB_API nb_status nb_reflections_set_identifier(nb_context *ctx, nb_reflections *
                                                int id, const char *identifier);
 
 /*
+ * Join tables: the rows of all, one table after another, in the columns that all tables
+ * with rows have. Columns of NB_COLUMN_OTHER and identifiers are left out.
+ *
+ *   tables  [in]   the tables                                                 (n)
+ *   out     [out]  free with nb_reflections_free()
+ *
+ * Errors: NB_ERR_ARGUMENT, NB_ERR_MEMORY.
+ */
+NB_API nb_status nb_reflections_join(nb_context *ctx, size_t n,
+                                     nb_reflections *const *tables, nb_reflections **out);
+
+/*
  * Write a table, not compressed.
  *
  * Errors: a writer's (io.h).

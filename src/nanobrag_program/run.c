@@ -133,7 +133,8 @@ static int make_image(struct run *run, int i)
                               nb_context_message(run->command.ctx), 0);
     added_to_image(run);
     result->seconds = timing_seconds() - start;
-    const int code = run->derivatives ? derivatives_make(run) : 0;
+    int code = run->derivatives ? derivatives_make(run) : 0;
+    if (!code) code = predictions_add(run, i);
     if (code) return code;
     if (run->command.s->full_report) printf("\n");
     const int written = outputs_write(run, i);
@@ -178,6 +179,7 @@ static int finish(struct run *run, int code)
     }
     if (!code && run->command.s->geomout) code = geometry_out_write(run);
     if (!code && run->derivatives) code = derivatives_write(run);
+    if (!code) code = predictions_write(run);
     /* the numbers of finished images are saved even after an interrupt */
     if (code == EXIT_INTERRUPTED && run->command.s->json)
         (void)json_write(run, run->command.s->json);
@@ -252,6 +254,7 @@ void run_free(struct run *run)
     free(run->added);
     free(run->counts);
     derivatives_free(run);
+    predictions_free(run);
     image_file_free(run);
     share_free(run);
     command_free(&run->command);

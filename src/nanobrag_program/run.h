@@ -45,6 +45,14 @@ const char *experiment_not_flat(const struct run *run);
 int geometry_out_check(const struct run *run);
 int geometry_out_write(struct run *run);
 
+/* ---- -predict (output/predictions.c) ---- */
+
+/* List the reflections of image i; write those of all images. Each returns 0 or the exit
+ * status. */
+int predictions_add(struct run *run, int i);
+int predictions_write(struct run *run);
+void predictions_free(struct run *run);
+
 /* an image that is made or kept */
 struct result {
     double phi; /* phi at its start, degree */
@@ -74,6 +82,7 @@ struct run {
     double *added; /* sum of the images of -add; NULL: none */
     uint16_t *counts; /* pixels of an SMV file; NULL: none is written */
     struct image_file *image_file; /* state of -imagefile; NULL: not given */
+    nb_reflections **predicted; /* tables of -predict, one for each image; or NULL */
     struct result *results;
     char *truth_name; /* made by truth_default(); else NULL */
     int done; /* number of images made or kept */
