@@ -134,7 +134,7 @@ NB_API nb_status nb_reflections_write(nb_context *ctx, const char *path,
 
 /* ---- reflections of a simulator ---- */
 
-/* A ray to a place on the detector, and the reflection to which it belongs. Vectors are in
+/* A ray to a place on the detector, with the indices of its reflection. Vectors are in
  * the laboratory frame of DIALS (docs/conventions.md). */
 typedef struct nb_ray {
     int hkl[3]; /* in: h k l; 0 0 0: not indexed */
@@ -173,8 +173,8 @@ typedef struct nb_prediction {
 
 /*
  * List the reflections that scatter onto the detector, the brightest first. Each lattice
- * and each panel has rows of its own. Places and photons are those of the image that
- * nb_forward() computes, if the reflection alone scatters.
+ * and each panel has rows of its own. Places and photons come from the image that
+ * nb_forward() computes if the reflection alone scatters.
  *
  *   x    [in]   parameters; NULL: the values of the scene                     (nparam)
  *   how  [in]   NULL: all defaults
@@ -190,6 +190,51 @@ typedef struct nb_prediction {
  */
 NB_API nb_status nb_predict(nb_simulator *sim, const double *x, const nb_prediction *how,
                             nb_reflections **out);
+
+/* How nb_integrate() integrates. A zero-initialised member means its default. */
+typedef struct nb_integration {
+    int id; /* "id" of the first lattice, as in nb_prediction */
+    int margin; /* pixels around each bbox that are used too; 0: 4 */
+} nb_integration;
+
+/*
+ * Integrate reflections: fit their intensities to an image at once with the background.
+ * The model of the pixels around a reflection is
+ *
+ *   sum over reflections k of J_k P_k + a plane, if the target has planes
+ *                                     + amorphous material, if the scene has any
+ *
+ * P_k is the profile of reflection k, its photons for F = 1. So J is F^2 in electron^2: the
+ * model accounts for partiality, polarization, Lorentz factor, B and scale. J may be
+ * negative. Each reflection is fitted together with those that reach into its box, by least
+ * squares with the variances of the model (NB_LOSS_POISSON: I; NB_LOSS_READOUT: I/gain +
+ * sigma_readout^2), which are found by iteration. The variance of J comes from the inverse
+ * normal matrix, so it includes background and neighbours. It counts one photon more than
+ * the fitted J, because a spot without photons has an error too.
+ *
+ *   x       [in]      parameters; NULL: the values of the scene               (nparam)
+ *   target  [in]      the observed photons, weights, kind, gain, sigma_readout, saturation
+ *                     and background. Pixels of weight 0, full pixels and pixels that are
+ *                     not rendered are left out. Weights above 0 all count as 1
+ *   how     [in]      NULL: all defaults
+ *   table   [in,out]  reflections with id, miller_index, panel and bbox, for
+ *                     example from nb_predict()
+ *
+ * Columns that are set: intensity.prf.value and intensity.prf.variance, J and its variance;
+ * intensity.sum.value and intensity.sum.variance, photons in the bbox without background
+ * and neighbours; background.mean, photons/pixel; nanobrag.photons, the photons for F = 1;
+ * num_pixels.foreground, pixels of the bbox that were used; lp, 1, because J needs no such
+ * factor; flags, with the bits of DIALS predicted, overloaded (a pixel of the bbox is
+ * full), integrated_prf, and integrated_sum (all pixels of the bbox were used). A
+ * reflection that could not be integrated has the value 0 and the variance -1.
+ *
+ * Errors: the errors of nb_forward(); NB_ERR_ARGUMENT (sim, target or table is NULL; a
+ * column is missing; a bbox lies outside its panel; another kind of loss; NB_LOSS_READOUT
+ * without sigma_readout); NB_ERR_SHAPE (an array has a wrong size or type, or lies on a
+ * device).
+ */
+NB_API nb_status nb_integrate(nb_simulator *sim, const double *x, const nb_target *target,
+                              const nb_integration *how, nb_reflections *table);
 
 NB_END_DECLS
 

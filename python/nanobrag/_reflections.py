@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -73,11 +73,24 @@ class Reflections:
             FileError: the file cannot be read.
             FormatError: it is damaged, or no table of reflections.
         """
-        table = cls({})
         out = ffi.new("nb_reflections **")
         _called(lib.nb_reflections_read, path_of(path), out)
-        table._pointer = ffi.gc(out[0], lib.nb_reflections_free)
-        return table
+        return cls._of(out[0])
+
+    @classmethod
+    def _of(cls, pointer: Any) -> Reflections:
+        """Take over an nb_reflections of C."""
+        self = cls.__new__(cls)
+        self._pointer = ffi.gc(pointer, lib.nb_reflections_free)
+        return self
+
+    @classmethod
+    def join(cls, tables: Iterable[Reflections]) -> Reflections:
+        """The rows of all tables, one table after another, in the columns that all of them have."""
+        tables = list(tables)
+        out = ffi.new("nb_reflections **")
+        _called(lib.nb_reflections_join, len(tables), [table._pointer for table in tables], out)
+        return cls._of(out[0])
 
     def write(self, path: Path) -> None:
         """Write a file that DIALS reads.

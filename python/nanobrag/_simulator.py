@@ -21,6 +21,7 @@ from ._errors import NanobragWarning
 from ._gradcheck import Gradcheck, run_gradcheck
 from ._lib import ffi, lib
 from ._parameters import Parameters
+from ._reflections import Reflections
 from ._scene import Scene, read_command, scene_of
 from ._structs import Compile, LossKind, Precision, Strategy, Target
 
@@ -660,6 +661,49 @@ class Simulator:
             self._run(lib.nb_simulator_spots, self._pointer(), at, len(out), out, n, what="spots")
             del keep
         return [record(_structs.Spot, spot) for spot in out]
+
+    def predict(self, x: Any = None, *, least: float = 1, id: int = 0, frame: float = 0) -> Reflections:
+        """The reflections that scatter onto the detector, as a table of DIALS, the brightest first.
+
+        Args:
+            x: parameters.
+            least: photons of the weakest reflection.
+            id: column "id" of the first lattice; further lattices have the next numbers.
+            frame: place of the image along a scan, as in xyzcal.px; 0 for a still.
+
+        Returns:
+            Columns as ``nb_predict()`` in reflections.h lists them: indices, centroid, bounding box,
+            rays, and ``nanobrag.photons``, the photons for F = 1.
+        """
+        how = ffi.new("nb_prediction *")
+        how.least, how.id, how.frame = number(least, "least"), integer(id, "id"), number(frame, "frame")
+        out = ffi.new("nb_reflections **")
+        with self._context.lock:
+            at, keep = self._at(x)
+            self._run(lib.nb_predict, self._pointer(), at, how, out, what="reflections")
+            del keep
+        return Reflections._of(out[0])
+
+    def integrate(self, table: Reflections, target: Target, x: Any = None, *, id: int = 0, margin: int = 4) -> None:
+        """Fit the intensities of reflections to an image, and set their columns in the table.
+
+        Args:
+            table: reflections with id, miller_index, panel and bbox, as those of `predict`.
+            target: the observed photons, with the loss POISSON or READOUT. With its background
+                PLANES a plane is fitted in each box.
+            x: parameters.
+            id: column "id" of the first lattice.
+            margin: pixels around each bbox that are used too.
+
+        ``intensity.prf.value`` becomes F^2 of the model in electron^2, ``intensity.prf.variance`` its
+        variance; -1: not integrated. ``nb_integrate()`` in reflections.h has the other columns.
+        """
+        made = TargetOfC(target)
+        how = ffi.new("nb_integration *", {"id": integer(id, "id"), "margin": integer(margin, "margin")})
+        with self._context.lock:
+            at, keep = self._at(x)
+            self._run(lib.nb_integrate, self._pointer(), at, made.c, how, table._pointer, what="intensities")
+            del keep
 
     def source(self, i: int, x: Any = None) -> _structs.Source:
         """Source i of the beam: unit direction, wavelength (A) and weight."""

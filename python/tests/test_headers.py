@@ -39,7 +39,7 @@ NOT_IN_PYTHON = {
     "nb_fit_context": "a fit of Python has its context",
     "nb_nxmx_check": "-resume of the program",
     "nb_expt_get": "read_expt()", "nb_expt_add": "expt_images()", "nb_expt_count": "expt_images()",
-    "nb_nearest_name": "difflib", "nb_simulator_select": "Parameters find names",
+    "nb_rays": "columns of predict()", "nb_nearest_name": "difflib", "nb_simulator_select": "Parameters find names",
 }  # fmt: skip
 
 

@@ -260,6 +260,30 @@ def test_the_brightest_spot_is_where_the_image_is_brightest(scene):
     assert brightness == sorted(brightness, reverse=True)
 
 
+def test_reflections_are_predicted_and_integrated():
+    scene = nanobrag.Scene.from_cli(
+        "-cell 50 60 70 -default_F 100 -N 20 -gauss_xtal -mosaic 0.3 -misset 10 20 30 -detpixels 200 -pixel 0.2 "
+        "-distance 80 -fluence 1e26"
+    )
+    sim = nanobrag.Simulator(scene)
+    table = sim.predict(least=20, id=3)
+    assert set(table["id"]) == {3}
+    noise = np.random.default_rng(1)
+    photons = noise.poisson(sim() + 1.0).astype(float)
+    target = nanobrag.Target(
+        observed=photons, kind=nanobrag.LossKind.POISSON, background=nanobrag.BackgroundKind.PLANES
+    )
+    sim.integrate(table, target, id=3)
+    pull = (table["intensity.prf.value"] - 1e4) / np.sqrt(table["intensity.prf.variance"])
+    assert len(pull) > 50
+    assert abs(np.sqrt(np.mean(pull**2)) - 1) < 0.25
+    twice = nanobrag.Reflections.join([table, table])
+    assert len(twice) == 2 * len(table)
+    assert np.array_equal(twice["bbox"][len(table) :], table["bbox"])
+    with pytest.raises(nanobrag.ArgumentError, match="poisson or readout"):
+        sim.integrate(table, nanobrag.Target(observed=photons))
+
+
 def test_boxes_mask_and_lists_reach_the_library(scene):
     mask = np.ones((64, 64), bool)
     mask[10:20] = False

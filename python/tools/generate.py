@@ -40,7 +40,7 @@ OUTPUT = {
 ARGUMENTS = {
     "nb_array", "nb_context_options", "nb_normal", "nb_digitizer", "nb_gradcheck_options",
     "nb_shot", "nb_fit_options", "nb_fit_request", "nb_experiment", "nb_expt_options",
-    "nb_nxmx_options", "nb_column", "nb_measured",
+    "nb_nxmx_options", "nb_column", "nb_measured", "nb_ray", "nb_prediction", "nb_integration",
 }  # fmt: skip
 # prefix of the constants; "Flag" for bits
 ENUMS = {

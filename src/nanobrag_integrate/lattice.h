@@ -10,7 +10,7 @@
 
 /* Writes the resolved scene at x with lattice i alone. It has no background, no boxes and
  * no point group. The simulator owns its memory (nb_simulator_resolved()). Errors:
- * NB_ERR_ARGUMENT if there is no such lattice; those of nb_simulator_resolved(). */
+ * NB_ERR_ARGUMENT if there is no such lattice; the errors of nb_simulator_resolved(). */
 nb_status lattice_scene(nb_context *ctx, const nb_simulator *sim, const double *x, int i,
                         nb_scene *out);
 

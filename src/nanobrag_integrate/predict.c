@@ -24,6 +24,8 @@ enum { EDGE = 12, EDGE_MOST = 384 };
 /* A pixel belongs to a spot if it has more than this share of the spot's brightest. */
 static const double least_share = 0.01;
 
+enum { ROW = 24 }; /* bytes of the largest row of a column */
+
 enum { PREDICTED = 1 }; /* a bit of "flags" of DIALS */
 
 struct prediction {
@@ -42,7 +44,8 @@ struct prediction {
 
 static nb_status no_memory(const struct prediction *p)
 {
-    return fail_memory(p->ctx, "a prediction of reflections");
+    (void)fail_memory(p->ctx, "a prediction of reflections");
+    return NB_ERR_MEMORY;
 }
 
 /* ---- spots ---- */
@@ -324,7 +327,7 @@ static nb_status fill_table(const struct prediction *p, const nb_ray *ray, char 
 static nb_status make_table(struct prediction *p, nb_reflections **out)
 {
     nb_ray *const ray = calloc(p->n + 1, sizeof *ray);
-    char *const memory = malloc((p->n + 1) * 3 * sizeof(double));
+    char *const memory = malloc((p->n + 1) * ROW);
     nb_status status = ray && memory ? NB_OK : no_memory(p);
 
     for (size_t i = 0; status == NB_OK && i < p->n; i++) {

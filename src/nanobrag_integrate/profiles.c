@@ -33,6 +33,12 @@ struct rendering {
     double *pixel;
 };
 
+static nb_status no_memory(nb_context *ctx)
+{
+    (void)fail_memory(ctx, "profiles of reflections");
+    return NB_ERR_MEMORY;
+}
+
 static int by_hkl(const void *a, const void *b)
 {
     const struct profile_of *p = *(struct profile_of *const *)a,
@@ -167,7 +173,7 @@ static nb_status make_simulator(struct rendering *r, nb_scene *scene)
         if (status == NB_OK)
             status = nb_simulator_create(r->ctx, scene, "F[*]", NULL, &r->sim);
     } else
-        status = fail_memory(r->ctx, "profiles of reflections");
+        status = no_memory(r->ctx);
     nb_hkl_free(list);
     free(hkl);
     free(box);
@@ -181,7 +187,7 @@ static int make_memory(struct rendering *r, const nb_scene *scene)
     r->across = (nfast + CELL - 1) / CELL;
     r->down = (nslow + CELL - 1) / CELL;
     r->cell = malloc((size_t)r->across * (size_t)r->down * sizeof *r->cell);
-    r->colour = malloc((r->n + 1) * sizeof *r->colour);
+    r->colour = calloc(r->n + 1, sizeof *r->colour);
     r->f = malloc((r->n + 1) * sizeof *r->f);
     r->pixel = malloc((size_t)nslow * (size_t)nfast * sizeof *r->pixel);
     if (!r->cell || !r->colour || !r->f || !r->pixel) return 0;
@@ -203,10 +209,9 @@ static nb_status render_lattice(nb_context *ctx, nb_simulator *sim, const double
     nb_scene scene;
     nb_status status;
 
-    qsort(r->at, r->n, sizeof *r->at, by_hkl);
+    qsort(r->at, r->n, sizeof(struct profile_of *), by_hkl);
     NB_TRY(lattice_scene(ctx, sim, x, lattice, &scene));
-    status = make_memory(r, &scene) ? make_simulator(r, &scene)
-                                    : fail_memory(ctx, "profiles of reflections");
+    status = make_memory(r, &scene) ? make_simulator(r, &scene) : no_memory(ctx);
     if (status == NB_OK) status = render_all(r);
     nb_simulator_free(r->sim);
     free(r->cell);
@@ -219,10 +224,11 @@ static nb_status render_lattice(nb_context *ctx, nb_simulator *sim, const double
 nb_status profiles_render(nb_context *ctx, nb_simulator *sim, const double *x,
                           struct profiles *profiles)
 {
-    struct profile_of **const at = malloc((profiles->n + 1) * sizeof *at);
+    struct profile_of **const at = malloc((profiles->n + 1) * sizeof(struct profile_of *));
     int lattice = 0, next;
-    nb_status status = at ? NB_OK : fail_memory(ctx, "profiles of reflections");
+    nb_status status = NB_OK;
 
+    if (!at) return no_memory(ctx);
     for (; status == NB_OK && lattice >= 0; lattice = next) {
         struct rendering r = {.ctx = ctx, .at = at};
 

@@ -25,7 +25,7 @@ struct profiles {
 };
 
 /* Renders the profiles that are not done, in double. Reflections whose boxes do not touch
- * share an image. Errors: those of nb_simulator_create() and nb_forward(). */
+ * share an image. Errors: the errors of nb_simulator_create() and nb_forward(). */
 nb_status profiles_render(nb_context *ctx, nb_simulator *sim, const double *x,
                           struct profiles *profiles);
 

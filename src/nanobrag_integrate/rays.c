@@ -85,7 +85,7 @@ static void find(const struct place *at, nb_ray *ray)
         if (at->d.nsource > 1 || at->d.dispersion > 0)
             ray->wavelength = 2 * ray->d * sqrt(fmax(0, (1 - dot(way, at->d.beam)) / 2));
     }
-    for (int k = 0; k < 3; k++) /* of our frame to that of DIALS */
+    for (int k = 0; k < 3; k++) /* from our frame to the frame of DIALS */
         ray->s1[k] = (k == 1 ? 1 : -1) * way[k] / ray->wavelength;
 }
 

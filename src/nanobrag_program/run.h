@@ -47,8 +47,8 @@ int geometry_out_write(struct run *run);
 
 /* ---- -predict (output/predictions.c) ---- */
 
-/* List the reflections of image i; write those of all images. Each returns 0 or the exit
- * status. */
+/* List the reflections of image i; write the reflections of all images. Each returns 0 or
+ * the exit status. */
 int predictions_add(struct run *run, int i);
 int predictions_write(struct run *run);
 void predictions_free(struct run *run);

@@ -6,6 +6,7 @@
 #include "attack/attacked_description.h"
 
 nb_simulator *attacked_simulator;
+const nb_array *attacked_image;
 
 nb_status attacked_described(void)
 {
@@ -28,6 +29,38 @@ nb_status attacked_spotted(void)
     size_t n;
 
     return nb_simulator_spots(attacked_simulator, NULL, 1, &spot, &n);
+}
+
+nb_status attacked_cast(void)
+{
+    nb_ray ray = {.hkl = {1, 2, 3}, .fast = 1, .slow = 2};
+
+    return nb_rays(attacked_simulator, NULL, 1, &ray);
+}
+
+nb_status attacked_predicted(void)
+{
+    const nb_prediction all = {.least = 1e-300};
+    nb_reflections *table;
+    const nb_status status = nb_predict(attacked_simulator, NULL, &all, &table);
+
+    nb_reflections_free(table);
+    return status;
+}
+
+nb_status attacked_integrated(void)
+{
+    const nb_prediction all = {.least = 1e-300};
+    const nb_target target = {.kind = NB_LOSS_POISSON,
+                              .observed = attacked_image,
+                              .background = NB_BACKGROUND_PLANES};
+    nb_reflections *table;
+    nb_status status = nb_predict(attacked_simulator, NULL, &all, &table);
+
+    if (status == NB_OK)
+        status = nb_integrate(attacked_simulator, NULL, &target, NULL, table);
+    nb_reflections_free(table);
+    return status;
 }
 
 nb_status attacked_traced(void)

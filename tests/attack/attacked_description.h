@@ -10,10 +10,14 @@
 
 /* The simulator on which the calls work. */
 extern nb_simulator *attacked_simulator;
+extern const nb_array *attacked_image;
 
 nb_status attacked_described(void);
 nb_status attacked_boxed(void);
 nb_status attacked_spotted(void);
+nb_status attacked_cast(void);
+nb_status attacked_predicted(void);
+nb_status attacked_integrated(void);
 nb_status attacked_traced(void);
 nb_status attacked_placed(void);
 nb_status attacked_oriented(void);

@@ -216,6 +216,22 @@ static nb_status write_table(nb_context *context, nb_reflections *table)
     return nb_reflections_write(context, in_folder("w.refl"), table);
 }
 
+static nb_status join_tables(nb_context *context, nb_reflections *table)
+{
+    nb_reflections *const tables[2] = {table, table};
+    nb_reflections *out = NULL;
+    nb_status status = set_column(context, table);
+
+    if (status == NB_OK) status = nb_reflections_join(context, 2, tables, &out);
+    nb_reflections_free(out);
+    return status;
+}
+
+nb_status attacked_refl_joined(void)
+{
+    return with_table(join_tables);
+}
+
 nb_status attacked_refl_set(void)
 {
     return with_table(set_column);

@@ -17,6 +17,7 @@ extern struct attacked_formats {
 nb_status attacked_image_read(void);
 nb_status attacked_refl_read(void);
 nb_status attacked_refl_created(void);
+nb_status attacked_refl_joined(void);
 nb_status attacked_refl_set(void);
 nb_status attacked_refl_identifier(void);
 nb_status attacked_refl_written(void);

@@ -50,6 +50,7 @@ static void prepare(int makes_simulator)
         abort();
     attacked_nxmx = (struct attacked_nxmx){own, sim, &counts};
     attacked_simulator = sim;
+    attacked_image = &bar;
 }
 
 static void put_away(void)
@@ -402,6 +403,10 @@ static const struct call {
              {"nb_simulator_panel", attacked_placed, 1},
              {"nb_simulator_boxes", attacked_boxed, 1},
              {"nb_simulator_spots", attacked_spotted, 1},
+             {"nb_rays", attacked_cast, 1},
+             {"nb_predict", attacked_predicted, 1},
+             {"nb_integrate", attacked_integrated, 1},
+             {"nb_reflections_join", attacked_refl_joined, 0},
              {"nb_simulator_explain", explained, 1},
              {"nb_simulator_orientation", attacked_oriented, 1},
              {"nb_simulator_source", attacked_lit, 1},

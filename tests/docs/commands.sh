@@ -208,7 +208,7 @@ X
 }
 if grep -q cjson version; then
     prepare=make_xparm
-    run_blocks docs/dials.md XPARM.XDS again.bin fitted.csv fitted.expt found.expt split.expt split_001.img sweep_001.cbf sweep_002.cbf sweep_003.cbf \
+    run_blocks docs/dials.md XPARM.XDS again.bin fitted.csv fitted.expt found.expt integrated.refl predicted.refl split.expt split_001.img still_001.img sweep_001.cbf sweep_002.cbf sweep_003.cbf \
         sweep_truth.expt xds.bin
     prepare=:
     for image in again.bin xds.bin; do

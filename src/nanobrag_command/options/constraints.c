@@ -58,7 +58,10 @@ static int holds_fact(const struct command *command, const char *word, const cha
         int holds;
     } facts[] = {
         /* a fit that will be run */
-        {"fit", s->fit.shared ? "-fit" : "-fit_each",
+        {"fit",
+         s->fit.shared ? "-fit"
+         : s->fit.own  ? "-fit_each"
+                       : "-integrate",
          fitted && !s->explain && !s->gradcheck && !command->scene_only},
         {"table", "-shots", shots_asked(s)}, /* -shots lists images to make */
         {"list", "-shots", s->fit.shots && fitted}, /* -shots lists images to fit */

@@ -200,7 +200,8 @@ void settings_apply(struct settings *s, const struct event_list *events)
 
 int fit_asked(const struct settings *s)
 {
-    return s->fit.shared || s->fit.own || s->fit.fisher || s->fit.fisher_scan;
+    return s->fit.shared || s->fit.own || s->fit.fisher || s->fit.fisher_scan
+           || s->integrate;
 }
 
 int derivatives_asked(const struct settings *s)

@@ -136,7 +136,7 @@ struct settings {
     int spectrum_bins; /* 0: all energies of the file */
     int boxes_most; /* N of -boxes auto; 0: no auto */
     int boxes_edge; /* EDGE of -boxes auto and refl */
-    const char *predict;
+    const char *predict, *integrate;
     double predict_least; /* photons; 0: the library's default */
     int nolattices;
     double stol_factor; /* the first column of -stol times this is sin(theta)/lambda, 1/A */

@@ -91,7 +91,7 @@ static void note_image(struct fit_job *job, const struct fit_image *image, const
                        file, image->mismatch);
 }
 
-static nb_shot shot_of(const struct fit_job *job, size_t i, const struct fit_image *image)
+nb_shot fit_shot_of(const struct fit_job *job, size_t i, const struct fit_image *image)
 {
     const struct settings *const s = job->run->command.s;
     const char *const file = job->sources.at[i].file;
@@ -128,7 +128,7 @@ static nb_status load(void *user, int64_t shot, nb_shot *out)
         if (!job->fit && job->sources.at[i].file)
             note_image(job, image, job->sources.at[i].file);
     }
-    *out = shot_of(job, i, image);
+    *out = fit_shot_of(job, i, image);
     return NB_OK;
 }
 
@@ -376,7 +376,8 @@ static int write_files(struct fit_job *job)
     int code = s->geomout || s->truth ? fit_files_write(job->run, &result) : 0;
     if (!code && s->exptout) code = expt_out_write(job, &result);
     if (!code && s->fit.fittable) code = fit_table_write(job, &result);
-    return code || !s->reflout ? code : refl_out_write(job);
+    if (!code && s->reflout) code = refl_out_write(job);
+    return code;
 }
 
 /* Prints the line of the report that names the files written. Returns 0 or the exit
@@ -446,6 +447,7 @@ static int finish(struct fit_job *job)
     }
     if (!code) code = write_images(job);
     if (!code) code = write_files(job);
+    if (!code) code = integrate_out_write(job);
     run->fit = job;
     if (!code && run->command.s->json) code = json_write(run, run->command.s->json);
     run->fit = NULL;
@@ -487,6 +489,11 @@ int fit_run(struct run *run)
     int code = prepare(&job);
     if (!code && run->command.s->fit.fisher_scan) {
         code = fisher_scan_run(&job);
+        free_job(&job);
+        return code;
+    }
+    if (!code && !job.shared && !job.own && !run->command.s->fit.fisher) {
+        code = integrate_out_write(&job);
         free_job(&job);
         return code;
     }

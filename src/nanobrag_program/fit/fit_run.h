@@ -88,6 +88,12 @@ void fit_model_free(struct fit_model *model);
 /* Writes -reflout. Returns 0 or the exit status. */
 int refl_out_write(struct fit_job *job);
 
+/* ---- integrate_out.c ---- */
+
+/* Writes -integrate, by the values of the fit; of the command line if there was none.
+ * Returns 0 or the exit status. */
+int integrate_out_write(struct fit_job *job);
+
 /* ---- fit_table.c ---- */
 
 /* Writes -fittable. Returns 0 or the exit status. */
@@ -231,6 +237,9 @@ int fisher_scan_check(const struct settings *s, struct messages *messages);
 
 /* Prints the expected errors for each value of the parameter. Returns the exit status. */
 int fisher_scan_run(struct fit_job *job);
+
+/* Returns image i as the library takes it. */
+nb_shot fit_shot_of(const struct fit_job *job, size_t i, const struct fit_image *image);
 
 /* Makes the options of the library for a job. */
 nb_fit_options fit_options_of(struct fit_job *job);

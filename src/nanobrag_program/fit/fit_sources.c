@@ -323,8 +323,8 @@ static int warn_of_twins(const struct run *run, const struct fit_sources *source
 int fit_sources_check(const struct run *run, const struct fit_sources *sources)
 {
     const struct settings *const s = run->command.s;
-    const char *const names[] = {s->fit.fitfile, s->fit.fittable, s->json, s->reflout,
-                                 s->exptout,     s->geomout,      s->truth};
+    const char *const names[] = {s->fit.fitfile, s->fit.fittable, s->json,  s->reflout,
+                                 s->exptout,     s->geomout,      s->truth, s->integrate};
     int code = warn_of_twins(run, sources);
     for (size_t i = 0; i < sizeof names / sizeof *names && !code; i++)
         if (names[i] && !names_stdout(names[i])) code = keep_images(run, sources, names[i]);

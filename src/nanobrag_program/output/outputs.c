@@ -100,7 +100,7 @@ static int check_sweep(const struct settings *s, struct messages *messages)
 }
 
 /* number of files that a run writes once for all images */
-enum { SINGLES = 14 };
+enum { SINGLES = 15 };
 
 static void list_singles(const struct settings *s, const char *out[SINGLES])
 {
@@ -108,7 +108,7 @@ static void list_singles(const struct settings *s, const char *out[SINGLES])
                                           s->jacobianfile, s->fmtz,         s->atomgradfile,
                                           s->fit.fitfile,  s->fit.fitimage, s->truth,
                                           s->geomout,      s->exptout,      s->fit.fittable,
-                                          s->reflout,      s->predict};
+                                          s->reflout,      s->predict,      s->integrate};
     memcpy(out, singles, sizeof singles);
 }
 

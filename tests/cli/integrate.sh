@@ -1,0 +1,37 @@
+#!/bin/sh
+# integrate.sh PROGRAM DATA - the reflections of images: -predict and -integrate.
+# SPDX-License-Identifier: MIT
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/lib.sh"
+geometry="-lambda 1 -distance 100 -detpixels 400 -pixel 0.2 -oversample 2"
+crystal="-cell 60 60 40 -N 10 -gauss_xtal -mosaic 0.4 -fluence 3e26 -default_F 100"
+noise="-water 5e-6 -seed 3"
+run $crystal $geometry -misset 10 20 30 $noise -noisefile a_001.img -predict a.refl
+is "an image and its prediction" sh -c "test $code -eq 0 && test -s work/a.refl"
+is "the report counts reflections" grep -q '^predicted  *[1-9][0-9]* reflections, in a.refl' out
+cp work/a_001.img work/a.refl .
+run $crystal $geometry -misset 11 20 30 $noise -noisefile b_002.img
+cp work/b_002.img .
+inputs="a_001.img b_002.img"
+
+run $crystal $geometry -misset 10 20 30 -data a_001.img -integrate j.refl
+is "integrated without a fit" test "$code" -eq 0
+is "the report says how many" grep -q '^integrated  *[1-9][0-9]* of [1-9][0-9]* reflections of 1 image, in j.refl' out
+is "J is F^2 within its errors" python3 "$here/integrated.py" work/j.refl 10000 "[0]"
+run $crystal $geometry -misset 10.03 20 30 -data a_001.img -fit misset,scale -boxes auto:100:12 -planes \
+    -integrate j.refl
+is "integrated by the model of a fit" python3 "$here/integrated.py" work/j.refl 10000 "[0]"
+run $crystal $geometry -misset 10.03 20 30 -water 5e-6 -data a_001.img -fit misset,scale -integrate j.refl
+is "with amorphous material in place of planes" python3 "$here/integrated.py" work/j.refl 10000 "[0]"
+printf '[{"data": "a_001.img", "misset_x": 10}, {"data": "b_002.img", "misset_x": 11}]' > shots.json
+inputs="$inputs shots.json"
+if "$program" -version | grep -q cjson; then
+    run $crystal $geometry -misset 0 20 30 -shots shots.json -fit scale -integrate j.refl
+    is "two images have two ids" python3 "$here/integrated.py" work/j.refl 10000 "[0, 1]"
+fi
+refuses 2 "intensities need variances" $crystal $geometry -data a_001.img -integrate j.refl -loss gauss
+refuses 2 "-integrate" $crystal $geometry -integrate j.refl
+refuses 2 "-data.*-fit" $crystal $geometry -data a_001.img
+refuses 2 "a fit moves the reflections" $crystal $geometry -data a_001.img -fit scale -predict a.refl
+refuses 1 "a.refl" $crystal $geometry -noisefile c_001.img -predict no/a.refl
+finish
