@@ -92,6 +92,15 @@ char *text_with(const char *text, const char *old, const char *changed)
     return copy;
 }
 
+nb_status read_uncounted(nb_context *ctx, const char *path, int i, nb_experiment *out)
+{
+    const nb_status status = nb_expt_read(ctx, path, i, out);
+
+    free(out->counts);
+    out->counts = NULL;
+    return status;
+}
+
 int has_feature(const char *feature)
 {
     return strstr(nb_features(), feature) != NULL;

@@ -27,6 +27,10 @@ extern const char expt_split_text[];
  * the program if there is none. */
 char *text_with(const char *text, const char *old, const char *changed);
 
+/* Reads an experiment of a file without its counts, so that one rectangle has nothing to
+ * free. */
+nb_status read_uncounted(nb_context *ctx, const char *path, int i, nb_experiment *out);
+
 /* Returns 1 if the library has a feature. */
 int has_feature(const char *feature);
 

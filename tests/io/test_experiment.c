@@ -18,8 +18,12 @@
 
 static nb_status parse(const char *text, int i, nb_experiment *out)
 {
-    return expt_parse(ctx, "input", text, strlen(text),
-                      &(struct expt_request){.i = i, .out = out});
+    const nb_status status = expt_parse(ctx, "input", text, strlen(text),
+                                        &(struct expt_request){.i = i, .out = out});
+
+    free(out->counts); /* so that one rectangle has nothing to free */
+    out->counts = NULL;
+    return status;
 }
 
 /* Reads a text that has to be right. */
@@ -279,6 +283,8 @@ static nb_experiment read_varying(const char *old, const char *changed, const ch
                         &(struct expt_request){.i = 0, .out = &e}),
              said);
     tap_check(strstr(probe_log(), said) != NULL, "it is said: %s", said);
+    free(e.counts);
+    e.counts = NULL;
     free(two);
     free(text);
     return e;
@@ -358,6 +364,7 @@ static int varying(void)
                         &(struct expt_request){.i = 0, .out = &e}),
              "a crystal that does not change");
     tap_check(!strstr(probe_log(), "changes") && !e.points, "says nothing");
+    nb_experiment_clear(&e);
     e = read_varying("\"wavelength\": 0.98",
                      "\"wavelength\": 0.98, \"s0_at_scan_points\": [[0, 0, -1], [0.03, 0, "
                      "-0.94], [0.03, 0, -0.94]]",

@@ -147,12 +147,14 @@ static int conventions(void)
         const char *path = in_folder("turned.expt");
         struct worst w = {0};
         nb_geometry *geometry;
+        nb_panel_counts *counts;
         nb_experiment e;
         nb_scene s = scene;
 
         write_scene(&scene, path);
         check_ok(nb_expt_read(ctx, path, 0, &e), "read");
         geometry = e.geometry;
+        counts = e.counts;
         /* the geometry alone, in the frame of the convention */
         s.detector.convention = list[k];
         check_ok(nb_geometry_apply(geometry, &s), "apply");
@@ -166,6 +168,7 @@ static int conventions(void)
         worst_add_all(&w, again, first, TILED_PIXELS, probe_peak(first, TILED_PIXELS));
         worst_check(&w, 2e-11, "convention %d: the image, of its peak", list[k]);
         nb_geometry_free(geometry);
+        free(counts);
         nb_experiment_clear(&e);
     }
     return 0;
@@ -226,6 +229,7 @@ static int stacked_and_single(void)
     check_ok(nb_expt_read(ctx, path, 0, &e), "read");
     tap_check(!e.geometry && e.scene.detector.npanel == 0 && e.scene.detector.nslow == 50,
               "one panel is a rectangle");
+    nb_experiment_clear(&e);
     return 0;
 }
 

@@ -77,7 +77,7 @@ static void back(const char *what, const nb_scene *scene)
         tap_check(0, "%s: %s", what, nb_context_message(probe_context()));
         return;
     }
-    check_ok(nb_expt_read(ctx, path, 0, &e), what);
+    check_ok(read_uncounted(ctx, path, 0, &e), what);
     s = take(scene, &e);
     probe_image(scene, first);
     probe_image(&s, again);
@@ -130,6 +130,7 @@ static int sensors(void)
     check_ok(expt_parse(ctx, "input", expt_text, strlen(expt_text), &to), "the text");
     tap_check(e.scene.detector.material == NB_MATERIAL_UNKNOWN, "no material");
     tap_close("wavelength", e.scene.detector.attenuation_wavelength, 0.98, 0);
+    nb_experiment_clear(&e);
     for (int i = 0; i < (int)COUNT(names); i++) {
         char text[64], *whole;
 
@@ -138,6 +139,7 @@ static int sensors(void)
         check_ok(expt_parse(ctx, "input", whole, strlen(whole), &to), "with a material");
         free(whole);
         tap_check(e.scene.detector.material == i, "%s", names[i]);
+        nb_experiment_clear(&e);
     }
     return 0;
 }
@@ -154,7 +156,7 @@ static int other_scenes(void)
     s.detector.material = NB_MATERIAL_CDTE;
     s.detector.attenuation_wavelength = 0.9; /* it is written for 1.1 A */
     back("a sensor of a material", &s);
-    check_ok(nb_expt_read(ctx, in_folder("a.expt"), 0, &e), "read");
+    check_ok(read_uncounted(ctx, in_folder("a.expt"), 0, &e), "read");
     tap_check(e.scene.detector.material == NB_MATERIAL_CDTE, "its name");
     s = base();
     s.scan.axis[0] = 0.1;
@@ -180,18 +182,18 @@ static int mosaic(void)
     s.crystal.mosaic[0] = 0.4;
     s.crystal.ndomains = 3;
     check_ok(write_scene(&s, NULL, path), "a mosaic crystal");
-    check_ok(nb_expt_read(ctx, path, 0, &e), "it");
+    check_ok(read_uncounted(ctx, path, 0, &e), "it");
     tap_check((e.found & NB_FOUND_MOSAIC) != 0, "it is mosaic");
     tap_close("spread", e.scene.crystal.mosaic[0], 0.4, 2e-16);
     s.crystal.ndomains = 1;
     check_ok(write_scene(&s, NULL, path), "a single domain");
-    check_ok(nb_expt_read(ctx, path, 0, &e), "it");
+    check_ok(read_uncounted(ctx, path, 0, &e), "it");
     tap_check((e.found & NB_FOUND_MOSAIC) == 0, "it is not");
     s = base();
     s.crystal.mosaic[0] = s.crystal.mosaic[1] = 0.3;
     s.crystal.mosaic[2] = 0.6;
     check_ok(write_scene(&s, NULL, path), "three spreads");
-    check_ok(nb_expt_read(ctx, path, 0, &e), "they");
+    check_ok(read_uncounted(ctx, path, 0, &e), "they");
     tap_close("their root of mean square", e.scene.crystal.mosaic[0], sqrt(0.18), 2e-16);
     return 0;
 }
@@ -219,7 +221,7 @@ static int images(void)
 
     if (!has_feature("cjson")) return tap_skip("this build has no cJSON");
     check_ok(write_scene(&s, &options, path), "a sweep");
-    check_ok(nb_expt_read(ctx, path, 0, &e), "it");
+    check_ok(read_uncounted(ctx, path, 0, &e), "it");
     tap_check(e.count == 1 && e.images == 5, "%d experiment of %d images", e.count,
               e.images);
     tap_check(contains(path, "\"/a/b_###.img\"") && contains(path, "[3, 7]")
@@ -234,7 +236,7 @@ static int images(void)
     tap_check(contains(path, "\"/a/all.h5\"") && contains(path, "[6]"), "their places");
     options.files = "/a/b_###.img";
     check_ok(write_scene(&s, &options, path), "stills");
-    check_ok(nb_expt_read(ctx, path, 4, &e), "the last");
+    check_ok(read_uncounted(ctx, path, 4, &e), "the last");
     tap_check(e.count == 5 && e.images == 0 && contains(path, "\"/a/b_007.img\"")
                   && !contains(path, "rotation_axis"),
               "%d experiments without a scan", e.count);
@@ -274,7 +276,7 @@ static int shots(void)
         nb_scene own;
 
         check_ok(nb_forward(sim, x[i], &image), "the image of a shot");
-        check_ok(nb_expt_read(ctx, in_folder(path_name), i, &e), "its experiment");
+        check_ok(read_uncounted(ctx, in_folder(path_name), i, &e), "its experiment");
         own = take(&s, &e);
         probe_image(&own, again);
         worst_add_all(&w, again, first, PIXELS, probe_peak(first, PIXELS));
@@ -319,7 +321,7 @@ static int fast_along_x(void)
         s.detector.rotation[2] = 7; /* about the beam, or about the slow axis */
         s.detector.rotation[0] = 5;
         check_ok(write_scene(&s, &options, path), "an experiment");
-        check_ok(nb_expt_read(ctx, path, 0, &e), "it");
+        check_ok(read_uncounted(ctx, path, 0, &e), "it");
         worst_add(&axis, e.scene.detector.vectors[0][1], 0, 1);
         worst_check(&axis, 1e-15, "convention %d: the fast axis across x", convention);
         tap_check(e.scene.detector.vectors[0][0] < -0.9, "and along -x, +x of dxtbx");
@@ -346,7 +348,7 @@ static int space_groups(void)
     tap_check(contains(path, has_feature("gemmi") ? "\"C 2y\"" : "\"P 1\""),
               "its Hall symbol");
     if (!has_feature("gemmi")) return 0;
-    check_ok(nb_expt_read(ctx, path, 0, &e), "it");
+    check_ok(read_uncounted(ctx, path, 0, &e), "it");
     tap_check(!strcmp(e.space_group, "C 1 2 1"), "it comes back: %s", e.space_group);
     options.space_group = "Q 1";
     cannot("an unknown group", &s, &options, NB_ERR_ARGUMENT, "'Q 1' is unknown");
@@ -392,7 +394,7 @@ static int hall_symbols(void)
         put(path, changed, strlen(changed));
         free(text);
         free(changed);
-        check_ok(nb_expt_read(ctx, path, 0, &e), rows[i].hall);
+        check_ok(read_uncounted(ctx, path, 0, &e), rows[i].hall);
         tap_check(!strcmp(e.space_group, rows[i].name), "'%s' is '%s', expected '%s'",
                   rows[i].hall, e.space_group, rows[i].name);
     }
