@@ -65,7 +65,7 @@ refuses 2 '-holdout needs -fit or -fit_each' $still -holdout 2
 run $still $start -data n_001.img -errors boxes
 is "errors by boxes" grep -q '^errors       errors from the scatter among [0-9]* boxes, as all pixels' out
 run $still $start -data n_001.img -errors boxes -boxes auto:2:9
-is "two boxes are too few for two values" grep -q 'warning: errors are not from boxes: all shots need as many' err
+is "two boxes are too few for two values" grep -q 'warning: errors are not from boxes: there are not more boxes than values' err
 
 refuses 2 '^nanobrag: -errors boxes needs -boxes or -refl, for example auto:200:12, or a file of boxes$' \
     $still -misset 10 20 30 -mosaic 0.5 -fit scale -data n_001.img -errors boxes

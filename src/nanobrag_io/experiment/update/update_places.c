@@ -4,25 +4,29 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "nanobrag_io/experiment/update/update.h"
 
-/* Returns the whole name of the folder of a file; NULL: there is none, or no memory. */
-static char *folder_of(const char *path)
+/* Finds the whole name of the folder of a file; NULL: there is no such folder. Returns 0 if
+ * there is no memory. */
+static int folder_of(const char *path, char **out)
 {
     const char *const slash = strrchr(path, '/');
     const size_t n = slash == path ? 1 : slash ? (size_t)(slash - path) : 0;
-    char *const name = malloc(n + 2), *whole;
+    char *const name = malloc(n + 2);
 
-    if (!name) return NULL;
+    *out = NULL;
+    if (!name) return 0;
     memcpy(name, n > 0 ? path : ".", n > 0 ? n : 1);
     name[n > 0 ? n : 1] = '\0';
-    whole = realpath(name, NULL);
+    errno = 0;
+    *out = realpath(name, NULL);
     free(name);
-    return whole;
+    return *out || errno != ENOMEM;
 }
 
 /* Returns a folder and a slash as characters of a text of JSON; NULL: no memory. */
@@ -72,11 +76,10 @@ static void put_names(struct edits *edits, struct span root, const char *folder)
 
 int update_places(struct edits *edits, struct span root, const char *from, const char *to)
 {
-    char *const before = folder_of(from), *const after = folder_of(to);
-    char *folder = NULL;
-    int done = 1;
+    char *before = NULL, *after = NULL, *folder = NULL;
+    int done = folder_of(from, &before) && folder_of(to, &after);
 
-    if (before && after && strcmp(before, after) != 0) {
+    if (done && before && after && strcmp(before, after) != 0) {
         folder = as_json(before);
         done = folder != NULL;
         if (folder) put_names(edits, root, folder);
