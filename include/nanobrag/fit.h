@@ -51,8 +51,7 @@
  *   1. If there are several shots and own parameters, the fit holds the shared parameters,
  *      and fits the own parameters of each shot alone. A shot that fails is left out from
  *      then on. So is a shot whose loss per pixel is too large: its logarithm is more than
- *      5 standard deviations above the median. The standard deviation is estimated from the
- *      median of the absolute deviations, and is at least 0.1.
+ *      5 robust standard deviations, of at least 0.1, above the median.
  *   2. The fit fits all shots together.
  *
  * Widths make spots broader: cells of a mosaic block, mosaic spread, divergence,
@@ -70,18 +69,15 @@
  * as many passes.
  *
  * Steps follow curves along which the image changes almost linearly. Widths (mosaic spread,
- * strain, size of the crystal, divergence, dispersion) move by their squares, and the cells
- * of a block by 1/N^2. A scale moves so that the photons of spots, scale N_a N_b N_c,
- * change linearly. Values, bounds and errors keep the units of the parameters. The image of
- * a continuous crystal has no slope in a width of 0. So a width that is 0 in the scene
- * starts at a quarter of its natural size. A width that ends at 0 may be anything within
- * its error.
+ * strain, size of the crystal, divergence, dispersion) move by their squares, cells of a
+ * block by 1/N^2, and a scale such that scale N_a N_b N_c changes linearly. The image of a
+ * continuous crystal has no slope in a width of 0, so such a width starts at a quarter of
+ * its natural size. A width that ends at 0 may be anything within its error.
  *
  * Memory and threads. A shot has a simulator only while it is evaluated, in a context of
- * the evaluating thread. So memory grows with the number of threads, and not with the
- * number of shots. The threads of the context share the shots. Sums follow one binary tree
- * over the numbers of the shots. So results have the same bits for any number of threads
- * and processes (mpi.h).
+ * the evaluating thread. So memory grows with the number of threads, not of shots. Sums
+ * follow one binary tree over the numbers of the shots. So results have the same bits for
+ * any number of threads and processes (mpi.h).
  *
  * Misfit. No model is exactly right, and more photons show this more clearly. The misfit is
  * the ratio of the deviance to its expectation. It is 1 if only counting noise remains:
@@ -92,8 +88,7 @@
  *
  *   NB_LOSS_POISSON    D is twice the loss, 2 w (I - y + y ln(y/I)). <D> is 2 w (sum over y
  *                      of P(y) y ln y - I ln I), with P(y) = e^-I I^y/y!. It is about 1
- *                      above a few photons, and falls as -2 w I ln I to 0. Above 30 photons
- *                      <D> is 1 + 1/(6 I) + 1/(6 I^2) + 1/(3 I^3), to 1e-6
+ *                      above a few photons, and falls as -2 w I ln I to 0.
  *   NB_LOSS_READOUT    D is w (y - I)^2/v with the variance v of the loss, and <D> is w
  *   NB_LOSS_GAUSS      with weights 1/v: the same
  *   other losses       D is the squared slope L'^2, and <D> is <L'^2> (enum nb_fit_errors),
@@ -105,14 +100,13 @@
  * and for more than 200 values, the share is the sum of the ratios of the diagonals.
  * nb_fit_options.scaling says how the misfit changes errors.
  *
- * Sampling. Random mosaic domains are a sample of the domains of the crystal. A fit with
- * another sample gives other values. A converged fit by NB_FIT_LM estimates how far they
- * differ. For each of 8 other draws, with other seeds, it computes loss and gradient at the
- * fitted values, and the step d = -(J^T W J)^-1 g. The fit itself has d = 0. To first order
- * these 9 values of d have one distribution. Its unbiased covariance, the sum over the 9 of
- * (d - mean)(d - mean)^T / 8, is added to the covariance of counting. A standard deviation
- * with eight degrees of freedom is known to a quarter of itself. The draws take as much
- * time as about six passes, and memory for 8 numbers for each value.
+ * Sampling. Random mosaic domains are a sample of the domains of the crystal. A converged
+ * fit by NB_FIT_LM estimates from 8 other draws how far fits of other samples differ, and
+ * adds this to the covariance of counting. The draws take as much time as about six passes.
+ *
+ * Outliers. With nb_fit_options.outliers, boxes, single pixels and shots that stand out
+ * leave the fit by themselves (docs/fitting.md). Their pixels do not count in pixels and
+ * misfits, and are 0 in nb_fit_image(). Not for NB_FIT_LBFGS.
  *
  * Errors. Every call returns NB_ERR_ARGUMENT for a NULL that is not allowed. Calls that
  * evaluate shots also have these *common* errors: NB_ERR_CANCELLED (by nb_fit_cancel() or a
@@ -153,11 +147,8 @@ typedef struct nb_restraint {
     /* sigma > 0 adds (value - centre)^2/(2 sigma^2) to the loss. All four numbers have the
      * unit of the parameter */
     double centre, sigma;
-    /* bounds; both 0: none. A fit also respects nb_param.lower and upper, and these bounds:
-     * half to twice the start for an edge of the cell; 30 degree from the start for an
-     * angle of the cell; 180 degree from it for misset and rotation; at most 20 degree or
-     * twice the start for a mosaic spread; at most 30 times the start for cells of a
-     * block; 10 mm from it for a shift of a panel or group */
+    /* bounds; both 0: none. A fit also respects nb_param.lower and upper, and the bounds of
+     * "Needs and limits" in docs/fitting.md */
     double lower, upper;
 } nb_restraint;
 
@@ -242,6 +233,7 @@ typedef struct nb_fit_options {
      * nb_fit_misfit_get() compares it with the model. Its planes of background are fitted
      * to its own image. 0: none; not allowed with own parameters */
     int holdout;
+    int outliers; /* 1: what stands out leaves the fit by itself (above); 0: nothing */
     const nb_restraint *restraint; /* copied                        (nrestraint) */
     size_t nrestraint;
     /* Brings a shot into memory. `out` is all 0 before the call. Keep the memory that `out`
@@ -319,6 +311,12 @@ typedef struct nb_fit_correlation {
     double value; /* -1 to 1 */
 } nb_fit_correlation;
 
+/* A box or a pixel that left a fit by itself. */
+typedef struct nb_fit_outlier {
+    int box, fast, slow; /* number of the box, and its first pixel; -1: a single pixel */
+    double z; /* standard deviations above the model, or of a box above other boxes */
+} nb_fit_outlier;
+
 /* The result of one shot. */
 typedef struct nb_fit_shot {
     const char *name;
@@ -326,6 +324,8 @@ typedef struct nb_fit_shot {
     int is_held_out; /* 1: held out by nb_fit_options.holdout */
     double loss; /* without restraints; NAN before its first pass */
     int64_t pixels; /* pixels in its loss: rendered, of weight above 0 */
+    size_t noutlier;
+    const nb_fit_outlier *outlier; /* what left the shot: boxes, then pixels  (noutlier) */
 } nb_fit_shot;
 
 /* The fit owns the arrays. They are valid until the next call with the fit. */

@@ -29,6 +29,7 @@ from ._structs import (
     FitImage,
     FitMethod,
     FitMisfit,
+    FitOutlier,
     FitResultMembers,
     FitScaling,
     FitShot,
@@ -201,6 +202,10 @@ def nbpy_fit_unload(user: Any, number: int, loaded: Any) -> None:
 _SHOTS = {"fitted": int(lib.NB_FIT_FITTED), "held_out": int(lib.NB_FIT_HELD_OUT)}
 
 
+def _shot(c: Any) -> FitShot:
+    return record(FitShot, c, outlier=tuple(record(FitOutlier, c.outlier[i]) for i in range(c.noutlier)))
+
+
 def _free(pointer: Any, *_: Any) -> None:
     lib.nb_fit_free(pointer)
 
@@ -222,6 +227,8 @@ class Fit:
             adds the error that the random sample of mosaic domains makes; "misfit" does not add
             it, "counting" leaves errors as counting noise alone makes them, "boxes" gives those of
             the jackknife by boxes of the detector, each of which may err as a whole.
+        outliers: whether boxes and pixels that stand out leave the fit by themselves; the result
+            lists them (`FitShot.outlier`).
         holdout: every so manyth shot is not fitted, and compared by `misfit("held_out")`; 0: none.
         restraints: priors and bounds, each a `Restraint`.
         threads: 0: the environment decides, else every core.
@@ -258,6 +265,7 @@ class Fit:
         enough: float = 0.0,
         scaling: FitScaling | str = FitScaling.AUTO,
         holdout: int = 0,
+        outliers: bool = False,
         restraints: Sequence[Restraint] = (),
         threads: int = 0,
         progress: bool | Callable[[FitState], object] | None = None,
@@ -284,6 +292,7 @@ class Fit:
         options.coarse = choice(Coarse, coarse, "coarse")
         options.scaling = choice(FitScaling, scaling, "scaling")
         options.holdout = integer(holdout, "holdout")
+        options.outliers = bool(outliers)
         options.passes = integer(passes, "passes")
         options.seconds, options.enough = number(seconds, "seconds"), number(enough, "enough")
         if not isinstance(restraints, (list, tuple)) or any(not isinstance(r, Restraint) for r in restraints):
@@ -402,7 +411,7 @@ class Fit:
                 correlated=tuple(record(FitCorrelation, out.correlated[i]) for i in range(out.ncorrelated)),
                 free=tuple(string(out.free[i]) for i in range(out.nfree)),
                 warning=tuple(string(out.warning[i]) for i in range(out.nwarning)),
-                shot=tuple(record(FitShot, out.shot[i]) for i in range(out.nshot)),
+                shot=tuple(_shot(out.shot[i]) for i in range(out.nshot)),
             )
 
     def evaluate(self, x: Any = None, gradient: bool = True, normal: bool = False) -> Loss:

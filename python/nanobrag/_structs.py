@@ -1253,17 +1253,11 @@ class Restraint(Struct):
             sigma > 0 adds (value - centre)^2/(2 sigma^2) to the loss. All four numbers have the
             unit of the parameter
         lower:
-            bounds; both 0: none. A fit also respects nb_param.lower and upper, and these
-            bounds: half to twice the start for an edge of the cell; 30 degree from the start
-            for an angle of the cell; 180 degree from it for misset and rotation; at most 20
-            degree or twice the start for a mosaic spread; at most 30 times the start for cells
-            of a block; 10 mm from it for a shift of a panel or group
+            bounds; both 0: none. A fit also respects nb_param.lower and upper, and the bounds
+            of "Needs and limits" in docs/fitting.md
         upper:
-            bounds; both 0: none. A fit also respects nb_param.lower and upper, and these
-            bounds: half to twice the start for an edge of the cell; 30 degree from the start
-            for an angle of the cell; 180 degree from it for misset and rotation; at most 20
-            degree or twice the start for a mosaic spread; at most 30 times the start for cells
-            of a block; 10 mm from it for a shift of a panel or group
+            bounds; both 0: none. A fit also respects nb_param.lower and upper, and the bounds
+            of "Needs and limits" in docs/fitting.md
     """
 
     _c = "nb_restraint"
@@ -2032,6 +2026,28 @@ class FitCorrelation(Record):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class FitOutlier(Record):
+    """A box or a pixel that left a fit by itself.
+
+    Attributes:
+        box:
+            number of the box, and its first pixel; -1: a single pixel
+        fast:
+            number of the box, and its first pixel; -1: a single pixel
+        slow:
+            number of the box, and its first pixel; -1: a single pixel
+        z:
+            standard deviations above the model, or of a box above other boxes
+    """
+
+    _c = "nb_fit_outlier"
+    box: int
+    fast: int
+    slow: int
+    z: float
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class FitShot(Record):
     """The result of one shot.
 
@@ -2046,6 +2062,8 @@ class FitShot(Record):
             without restraints; NAN before its first pass
         pixels:
             pixels in its loss: rendered, of weight above 0
+        outlier:
+            what left the shot: boxes, then pixels [noutlier]
     """
 
     _c = "nb_fit_shot"
@@ -2054,6 +2072,7 @@ class FitShot(Record):
     is_held_out: int
     loss: float
     pixels: int
+    outlier: tuple[FitOutlier, ...]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -2360,8 +2379,8 @@ __all__ = [
     "Anomalous", "Atom", "Background", "BackgroundKind", "Beam", "Coarse", "Compile",
     "CompileStats", "Compression", "Convention", "Crystal", "CrystalInfo", "Description",
     "Detector", "ExptImage", "Fcalc", "FcalcMethod", "FitCorrelation", "FitEnd", "FitErrors",
-    "FitImage", "FitMethod", "FitMisfit", "FitScaling", "FitShot", "FitStage", "FitState",
-    "FitValue", "Found", "GeometryInfo", "Given", "GradcheckLoss", "GradcheckRow",
+    "FitImage", "FitMethod", "FitMisfit", "FitOutlier", "FitScaling", "FitShot", "FitStage",
+    "FitState", "FitValue", "Found", "GeometryInfo", "Given", "GradcheckLoss", "GradcheckRow",
     "GradcheckSummary", "HklInfo", "Integrated", "Interpolation", "Lattice", "LogLevel",
     "LossKind", "Material", "Merge", "Misfit", "MosaicModel", "Mtz", "Options", "Origin",
     "Panel", "PanelCounts", "PanelGroup", "Parameter", "Pivot", "PixelTrace", "PointSpread",

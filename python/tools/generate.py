@@ -32,7 +32,7 @@ OUTPUT = {
     "nb_gradcheck_row": "GradcheckRow", "nb_gradcheck_summary": "GradcheckSummary",
     "nb_hkl_info": "HklInfo", "nb_crystal_info": "CrystalInfo", "nb_atom": "Atom",
     "nb_fit_state": "FitState", "nb_fit_value": "FitValue", "nb_fit_correlation": "FitCorrelation",
-    "nb_fit_shot": "FitShot", "nb_fit_result": "FitResultMembers", "nb_misfit": "Misfit",
+    "nb_fit_outlier": "FitOutlier", "nb_fit_shot": "FitShot", "nb_fit_result": "FitResultMembers", "nb_misfit": "Misfit",
     "nb_fit_misfit": "FitMisfit", "nb_geometry_info": "GeometryInfo", "nb_expt_image": "ExptImage",
     "nb_panel_counts": "PanelCounts",
 }  # fmt: skip
@@ -81,7 +81,7 @@ MEMBER_ENUMS = {
 COUNTS = {"nbox": "box", "nsource": "source", "nstol": "stol", "nanomalous": "anomalous",
           "npanel": "panel", "ngroup": "group", "nlattice": "lattice"}  # fmt: skip
 RESULT_COUNTS = {"nvalue": "value", "ncorrelated": "correlated", "nfree": "free", "nshot": "shot",
-                 "nwarning": "warning", "nbox": "box"}  # fmt: skip
+                 "nwarning": "warning", "noutlier": "outlier", "nbox": "box"}  # fmt: skip
 POINTERS = {
     "const nb_hkl *": "Hkl | None", "const char *": "str | None", "const uint8_t *": "ArrayLike | None",
     "const double *": "ArrayLike | None", "const int *": "ArrayLike | None",
@@ -90,7 +90,7 @@ POINTERS = {
     "const nb_panel_group *": "Sequence[PanelGroup]", "const nb_lattice *": "Sequence[Lattice]",
 }  # fmt: skip
 LISTS = {"nb_fit_value": "FitValue", "nb_fit_correlation": "FitCorrelation", "nb_fit_shot": "FitShot",
-         "nb_misfit": "Misfit"}  # fmt: skip
+         "nb_fit_outlier": "FitOutlier", "nb_misfit": "Misfit"}  # fmt: skip
 INTEGERS = {"int", "int64_t", "uint64_t", "size_t", "unsigned", "uint32_t"}
 
 HEAD = '''\

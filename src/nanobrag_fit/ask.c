@@ -13,6 +13,7 @@
 #include "base/floats.h"
 #include "nanobrag_fit/chart/cone.h"
 #include "nanobrag_fit/fit.h"
+#include "nanobrag_fit/outliers/outliers.h"
 
 /* ---- the next request ---- */
 
@@ -84,8 +85,12 @@ static nb_status begin_joint(nb_fit *fit)
     size_t again;
 
     NB_TRY(fit_judge_outliers(fit, &again));
-    if (again > 0) return NB_OK;
+    if (again > 0) {
+        if (fit->rounds == OUTLIERS_ROUNDS) fit->rounds--;
+        return NB_OK;
+    }
     fit->alone = 0;
+    fit->rounds = 0;
     fit->was_alone = 1;
     track_begin(fit->track);
     return NB_OK;
@@ -106,11 +111,13 @@ static void begin_alone(nb_fit *fit)
     for (size_t shot = 0; shot < fit->layout.nshot; shot++) track_begin(fit->track + shot);
 }
 
-/* Requests the misfit at the values found so far. */
-static void weigh(nb_fit *fit)
+/* Requests the misfit (FIT_WEIGH) or the outliers (FIT_JUDGE) at the values found so
+ * far. */
+static nb_status look(nb_fit *fit, int beside)
 {
     for (size_t i = 0; i < fit->layout.n; i++) fit->trial.x[i] = fit_value_now(fit, i);
-    fit->beside = FIT_WEIGH;
+    fit->beside = beside;
+    return NB_OK;
 }
 
 /* Requests, one by one, the evaluations that errors need after the run has ended: the
@@ -118,7 +125,7 @@ static void weigh(nb_fit *fit)
 static void ask_at_end(nb_fit *fit)
 {
     if (fit->end == NB_FIT_NOT_RUN || fit->is_expected || fit_knows_own_only(fit)) return;
-    weigh(fit);
+    (void)look(fit, FIT_WEIGH);
     if (!misfit_is_known(fit, fit->trial.x)) return;
     fit->beside = draws_next(fit) ? FIT_DRAW : 0;
 }
@@ -133,18 +140,20 @@ static nb_status next(nb_fit *fit)
     if (fit->reload) return NB_OK;
     if (track_ended_prelude(fit)) begin_alone(fit);
     while (fit->alone) {
+        if (outliers_are_due(fit)) return look(fit, FIT_JUDGE);
         if (propose(fit) > 0) {
             end_at_limits(fit);
             return NB_OK;
         }
+        if (outliers_are_due(fit)) return look(fit, FIT_JUDGE);
         NB_TRY(begin_joint(fit));
     }
-    if (track_wants_misfit(fit, fit->track)) {
-        weigh(fit);
-        return NB_OK;
-    }
+    if (outliers_are_due(fit)) return look(fit, FIT_JUDGE);
+    if (track_wants_misfit(fit, fit->track)) return look(fit, FIT_WEIGH);
     if (propose(fit) > 0)
         end_at_limits(fit);
+    else if (outliers_are_due(fit))
+        return look(fit, FIT_JUDGE);
     else
         fit->end = fit->track->end;
     ask_at_end(fit);
@@ -338,8 +347,10 @@ nb_status fit_take(nb_fit *fit)
     if (fit->beside == FIT_WEIGH) take_weighed(fit);
     if (fit->beside == FIT_DRAW) draws_take(fit);
     if (fit->beside) {
+        const int is_judged = fit->beside == FIT_JUDGE;
+
         fit->beside = 0;
-        return NB_OK;
+        return is_judged ? fit_stopped(fit, outliers_judge(fit)) : NB_OK;
     }
     NB_TRY(fit_stopped(fit, fit->alone ? take_alone(fit) : take_joint(fit)));
     fit->passes++;

@@ -17,6 +17,7 @@
 #include "base/context.h"
 #include "base/floats.h"
 #include "nanobrag_fit/fit.h"
+#include "nanobrag_fit/outliers/outliers.h"
 
 /* one of several processes that run a fit together */
 struct team {
@@ -259,6 +260,61 @@ static nb_status bring_failures(const struct team *team)
     return agree(team, status);
 }
 
+/* Writes what was found of the outliers of each shot of this process; count[shot] numbers
+ * of each shot follow one another. */
+static void place_found(const struct team *team, const double *count, double *at)
+{
+    const nb_fit *fit = team->fit;
+
+    for (size_t shot = 0; shot < fit->layout.nshot; at += (size_t)count[shot++])
+        if (shot >= first_of(team, team->rank) && shot < first_of(team, team->rank + 1)
+            && count[shot] > 0)
+            memcpy(at, fit->outliers[shot].found, (size_t)count[shot] * sizeof *at);
+}
+
+static nb_status take_found(const struct team *team, const double *count, const double *at)
+{
+    nb_fit *fit = team->fit;
+
+    for (size_t shot = 0; shot < fit->layout.nshot; at += (size_t)count[shot++])
+        if (!outliers_take_found(fit->outliers + shot, at, (size_t)count[shot]))
+            return fail_memory(fit->ctx, "the outliers of a fit");
+    return NB_OK;
+}
+
+/* Copies what was found of the outliers of each shot to all processes. */
+static nb_status bring_found(const struct team *team)
+{
+    nb_fit *fit = team->fit;
+    const size_t nshot = fit->layout.nshot;
+    double *count = malloc(nshot * sizeof *count), *numbers = NULL;
+    size_t n = 0;
+    nb_status status =
+        agree(team, count ? NB_OK : fail_memory(fit->ctx, "the outliers of a fit"));
+
+    if (status == NB_OK) {
+        leave_to_others(count, nshot);
+        for (size_t i = first_of(team, team->rank); i < first_of(team, team->rank + 1); i++)
+            count[i] = (double)fit->outliers[i].nfound;
+        status = add_up(team, count, nshot);
+    }
+    for (size_t i = 0; status == NB_OK && i < nshot; i++) n += (size_t)count[i];
+    if (status == NB_OK) {
+        numbers = malloc((n + 1) * sizeof *numbers);
+        status =
+            agree(team, numbers ? NB_OK : fail_memory(fit->ctx, "the outliers of a fit"));
+    }
+    if (status == NB_OK) {
+        leave_to_others(numbers, n);
+        place_found(team, count, numbers);
+        status = add_up(team, numbers, n);
+    }
+    if (status == NB_OK) status = agree(team, take_found(team, count, numbers));
+    free(count);
+    free(numbers);
+    return status;
+}
+
 static nb_status bring_numbers(const struct team *team, double *numbers, size_t n)
 {
     write_numbers(team, numbers, n);
@@ -274,6 +330,7 @@ static nb_status answer(const struct team *team)
     nb_status status = agree(team, evaluate(team, &numbers, &n));
 
     if (status == NB_OK) status = bring_numbers(team, numbers, n);
+    if (status == NB_OK && team->fit->beside == FIT_JUDGE) status = bring_found(team);
     free(numbers);
     return status == NB_OK ? agree(team, fit_take(team->fit)) : status;
 }

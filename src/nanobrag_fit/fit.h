@@ -11,14 +11,13 @@
  *   exchange.c    the shots of a request, shared out among processes
  *   one_shot.c    one shot: loaded, simulated, compared
  *   sums.c        the tree of sums over shots
- *   leave_out.c   shots that fail or stand out
  *   choices.c     choices that a fit makes for its user, each with a message
  *   result.c      values and how a fit ended; covariance.c finds their errors
- *   errors.c      errors of losses that are no likelihood
- *   expected.c    errors before the experiment
+ *   errors.c      errors of losses that are no likelihood; expected.c, before any data
  *   state/        the points of a fit, the stage of a track, a shot in memory
  *   residuals/    images compared with observed ones; the misfit
  *   chart/        curves along which a step moves parameters
+ *   outliers/     shots, boxes and pixels that leave a fit
  *   boxes/        errors by the scatter among boxes
  *   draws/        other draws of the mosaic domains: the error of sampling
  *   file/         writes and reads the file of a fit
@@ -41,6 +40,7 @@
 #include "nanobrag_fit/residuals/misfit.h"
 
 struct phys_loss_model; /* declared in physics/loss.h */
+struct outliers_shot; /* and in outliers/outliers.h */
 
 enum { FIT_DENSE_MOST = 200 }; /* most parameters of a matrix, besides structure factors */
 
@@ -236,6 +236,7 @@ struct nb_fit {
     char **failure; /* message of the last evaluation that failed; NULL: none */
     int64_t *pixels; /* rendered pixels of weight above 0 */
     double *identity; /* numbers that identify a shot    (nshot x identity_count()) */
+    struct outliers_shot *outliers; /* what left each shot by itself */
     unsigned char *is_loaded; /* 0: the shot could not be loaded, its identity is unknown */
     struct fit_track *track; /* one for each shot alone, or the first for all shots */
     struct fit_track *kept_track; /* ends of attempt 0 of tracks in attempt 1 */
@@ -260,10 +261,12 @@ struct nb_fit {
     int has_gauge; /* 1: all structure factors and the scales are free and unrestrained */
     double f_rms; /* rms of structure factors at the start */
     int alone, was_alone; /* 1: shots are being fitted alone; 1: they were before */
+    int rounds; /* of judgement in this stage (outliers/outliers.h) */
     int passes, joint; /* passes so far, and how many of them were of all shots together */
     int run_passes; /* passes of all shots together in this run */
     int reload;
-    int beside; /* FIT_WEIGH or FIT_DRAW if the request is no pass of the run; else 0 */
+    int beside; /* FIT_WEIGH, FIT_JUDGE or FIT_DRAW if the request is no pass of the run;
+                   else 0 */
     int is_weighed; /* 1: `weighed` holds for the images at weighed_x */
     int told_scale; /* 1: the user was told that a scale starts elsewhere */
     int told_choices; /* 1: the user was told of other choices of the fit */
@@ -298,9 +301,18 @@ struct nb_fit {
 /* ---- state/point.c ---- */
 
 /* What an evaluation computes: the request in progress; loss and derivatives of all shots
- * that are not left out; only the loss; the matrix B, or M, of errors.c; the misfit; loss
- * and gradient of another draw of domains. */
-enum fit_wants { FIT_ASKED, FIT_ALL, FIT_VALUE, FIT_BREAD, FIT_MEAT, FIT_WEIGH, FIT_DRAW };
+ * that are not left out; only the loss; the matrix B, or M, of errors.c; the misfit; the
+ * outliers; loss and gradient of another draw of domains. */
+enum fit_wants {
+    FIT_ASKED,
+    FIT_ALL,
+    FIT_VALUE,
+    FIT_BREAD,
+    FIT_MEAT,
+    FIT_WEIGH,
+    FIT_JUDGE,
+    FIT_DRAW
+};
 
 /* Return the diagonal element of J^T W J, and the gradient, of parameter i at a point. */
 double fit_diagonal(const nb_fit *fit, const struct fit_point *point, size_t i);
@@ -547,15 +559,6 @@ nb_status fit_reload(nb_fit *fit);
 /* Takes the results of a request: fit->sums, and the trial's own parts and status. */
 nb_status fit_take(nb_fit *fit);
 
-/* ---- leave_out.c ---- */
-
-nb_status fit_leave_out(nb_fit *fit, size_t shot, const char *why);
-
-/* Leaves out shots whose loss stands out. Where a second attempt is possible it begins
- * instead, with broadened spots; *again is the number of these shots. */
-nb_status fit_judge_outliers(nb_fit *fit, size_t *again);
-void fit_warn_of_held(nb_fit *fit);
-
 /* ---- choices.c ---- */
 
 /* Returns 1 if a shot is to be held out. */
@@ -581,13 +584,6 @@ int lbfgs_is_available(void);
 /* Returns the gain of a pass below which a fit ends. */
 double lbfgs_enough(const nb_fit *fit);
 nb_status fit_run_lbfgs(nb_fit *fit);
-
-/* ---- residuals/compare.c ---- */
-
-/* Compares a shot with its data at the worker's x. Unless `matrices` is NULL, adds to it
- * the normal matrix of the same loss with each pixel times its photons. */
-nb_status compare_weigh(struct fit_worker *worker, nb_simulator *sim, const nb_shot *shot,
-                        const nb_normal *matrices, struct fit_weighed *out);
 
 /* ---- covariance.c ---- */
 

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/context.h"
 #include "nanobrag_fit/fit.h"
+#include "nanobrag_fit/outliers/outliers.h"
 
 double lbfgs_enough(const nb_fit *fit)
 {

@@ -16,6 +16,7 @@
 #include "nanobrag_fit/eigen.h"
 #include "nanobrag_fit/file/identity.h"
 #include "nanobrag_fit/fit.h"
+#include "nanobrag_fit/outliers/outliers.h"
 
 /* ---- checks ---- */
 
@@ -187,6 +188,7 @@ static void list(struct arena *memory, void *user)
     fit->is_held_out = arena_take(memory, l->nshot, 1);
     fit->failure = arena_take(memory, l->nshot, sizeof *fit->failure);
     fit->identity = arena_take(memory, l->nshot * identity_count(), sizeof *fit->identity);
+    fit->outliers = arena_take(memory, l->nshot, sizeof *fit->outliers);
     fit->is_loaded = arena_take(memory, l->nshot, 1);
     fit->track = arena_take(memory, l->nshot, sizeof *fit->track);
     fit->kept_track = arena_take(memory, l->nshot, sizeof *fit->kept_track);
@@ -300,14 +302,11 @@ static nb_status take_shot(nb_fit *fit, size_t shot, const nb_shot *loaded)
 
     if (status == NB_OK) status = nb_simulator_describe(sim, NULL, &d);
     if (status == NB_OK) {
+        fit->outliers[shot] = (struct outliers_shot){.nfast = d.nfast, .nslow = d.nslow};
         fit->has_domains |= d.mosaic_model == NB_MOSAIC_DOMAINS;
         status = take_start(fit, shot, sim);
     }
     if (status == NB_OK) status = errors_check_weights(fit->ctx, &loaded->target);
-    if (status == NB_OK && loaded->target.weight && !is_on_device(loaded->target.weight)
-        && !errors_can_read(loaded->target.weight))
-        status = fail(fit->ctx, NB_ERR_ARGUMENT,
-                      "the weight of a fit has no data, or is no image of floats");
     if (status == NB_OK)
         status = fit_count_pixels(fit->ctx, sim, &loaded->target, fit->pixels + shot);
     if (status == NB_OK)
@@ -577,6 +576,7 @@ void nb_fit_free(nb_fit *fit)
     for (size_t i = 0; fit->name && i < fit->layout.nshot; i++) {
         free(fit->name[i]);
         free(fit->left_out[i]);
+        outliers_free(fit->outliers + i);
         free(fit->failure[i]);
     }
     for (int i = 0; i < fit->nworker; i++)

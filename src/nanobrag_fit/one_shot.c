@@ -13,6 +13,7 @@
 #include "base/array.h"
 #include "base/context.h"
 #include "nanobrag_fit/fit.h"
+#include "nanobrag_fit/outliers/outliers.h"
 #include "scene/mosaic.h"
 
 /* Least number of mosaic domains in a broadened scene. */
@@ -116,8 +117,9 @@ static nb_status check_spread(struct fit_worker *w, const nb_simulator *sim)
     return mosaic_check(w->ctx, &scene.crystal, NB_ERR_DOMAIN);
 }
 
-static nb_status evaluate(nb_fit *fit, struct fit_worker *w, const nb_shot *shot,
-                          double broad, int wants, nb_normal *out, double *loss)
+static nb_status evaluate(nb_fit *fit, struct fit_worker *w, size_t number,
+                          const nb_shot *shot, double broad, int wants, nb_normal *out,
+                          double *loss)
 {
     const nb_scene other = wants == FIT_DRAW ? draws_scene(shot->scene, fit->draws.now)
                                              : broadened(fit, shot->scene, broad);
@@ -132,6 +134,8 @@ static nb_status evaluate(nb_fit *fit, struct fit_worker *w, const nb_shot *shot
         status = errors_normal(w, sim, &shot->target, wants, out);
     else if (status == NB_OK && wants == FIT_WEIGH)
         status = compare_weigh(w, sim, shot, fit->needs_variance ? NULL : out, &w->weighed);
+    else if (status == NB_OK && wants == FIT_JUDGE)
+        status = compare_outliers(w, sim, shot, fit->outliers + number);
     else if (status == NB_OK && fit->is_expected)
         status = compare_with_itself(w, sim, shot->target, out, loss);
     else if (status == NB_OK)
@@ -174,7 +178,8 @@ nb_status fit_evaluate_shot(nb_fit *fit, struct fit_worker *w, size_t shot, doub
                             int wants)
 {
     const struct fit_layout *l = &fit->layout;
-    const int has_matrix = wants != FIT_VALUE && wants != FIT_DRAW && l->has_matrix;
+    const int has_matrix =
+        wants != FIT_VALUE && wants != FIT_JUDGE && wants != FIT_DRAW && l->has_matrix;
     nb_normal out = {.gradient = w->gradient,
                      .diagonal = wants == FIT_DRAW ? NULL : w->diagonal,
                      .matrix = has_matrix ? w->matrix : NULL,
@@ -192,8 +197,8 @@ nb_status fit_evaluate_shot(nb_fit *fit, struct fit_worker *w, size_t shot, doub
         memset(w->coupling, 0, l->md * l->nf * sizeof *w->coupling);
     }
     NB_TRY(fit_load(fit, w->ctx, shot, &loaded));
-    status =
-        evaluate(fit, w, &loaded, broad, wants, wants == FIT_VALUE ? NULL : &out, &loss);
+    status = evaluate(fit, w, shot, &loaded, broad, wants, wants == FIT_VALUE ? NULL : &out,
+                      &loss);
     is_likelihood = !errors_need_variance(&loaded.target);
     fit_unload(fit, shot, &loaded);
     if (status != NB_OK) return status;

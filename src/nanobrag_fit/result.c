@@ -13,6 +13,7 @@
 #include "base/floats.h"
 #include "nanobrag_fit/chart/cone.h"
 #include "nanobrag_fit/fit.h"
+#include "nanobrag_fit/outliers/outliers.h"
 
 /* ---- how it ended ---- */
 
@@ -121,7 +122,9 @@ static void set_shots(const nb_fit *fit, struct fit_result_memory *r)
                           .left_out = fit->left_out[shot],
                           .is_held_out = fit->is_held_out[shot],
                           .loss = is_known ? fit->best.own[shot * fit->at.own_end] : NAN,
-                          .pixels = fit->pixels[shot]};
+                          .pixels = fit->pixels[shot],
+                          .noutlier = fit->outliers[shot].n,
+                          .outlier = fit->outliers[shot].at};
     }
 }
 

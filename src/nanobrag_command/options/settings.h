@@ -71,7 +71,7 @@ struct fit_settings {
     int loss, coarse, scaling, fitimage_kind; /* NB_LOSS_..., NB_COARSE_...,
                                                  NB_FIT_SCALING_..., NB_FIT_... */
     double readout, gain, pedestal, saturation, delta; /* 0: not given */
-    int passes, fisher, planes, holdout;
+    int passes, fisher, planes, holdout, outliers;
     double seconds;
 };
 

@@ -11,6 +11,7 @@
 
 #include "nanobrag_fit/file/findings.h"
 #include "nanobrag_fit/file/identity.h"
+#include "nanobrag_fit/outliers/outliers.h"
 
 static void put_values(struct document *d, const nb_fit *fit, const nb_fit_result *r)
 {
@@ -78,6 +79,21 @@ static void put_residuals(struct document *d, cJSON *to, const nb_fit_misfit *mi
             put_misfit(d, document_object(d, shells, NULL), misfit->shell + i);
 }
 
+/* Writes what left a shot, and how many pixels that is. A row is the number of a box, or -1
+ * for a pixel; fast; slow; z. */
+static void put_outliers(struct document *d, cJSON *to, const struct outliers_shot *o)
+{
+    cJSON *rows = document_array(d, to, "outliers");
+
+    document_real(d, to, "outlying_pixels", (double)o->lost);
+    for (size_t i = 0; i < o->n; i++) {
+        const nb_fit_outlier *at = o->at + i;
+        const double row[] = {at->box, at->fast, at->slow, at->z};
+
+        document_reals(d, rows, NULL, row, 4);
+    }
+}
+
 static void put_shots(struct document *d, const nb_fit *fit, const nb_fit_result *r,
                       const nb_fit_misfit *misfit)
 {
@@ -91,6 +107,7 @@ static void put_shots(struct document *d, const nb_fit *fit, const nb_fit_result
         document_flag(d, entry, "held_out", fit->is_held_out[shot]);
         document_real(d, entry, "loss", r->shot[shot].loss);
         document_real(d, entry, "pixels", (double)r->shot[shot].pixels);
+        put_outliers(d, entry, fit->outliers + shot);
         put_residuals(d, entry, misfit ? misfit + shot : NULL);
         put_identity(d, entry, fit, shot);
     }

@@ -10,6 +10,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,12 +22,13 @@
 #include "base/floats.h"
 #include "nanobrag_fit/file/identity.h"
 #include "nanobrag_fit/fit.h"
+#include "nanobrag_fit/outliers/outliers.h"
 #include "nanobrag_io/file.h"
 
 #ifdef NANOBRAG_CJSON
 #include "nanobrag_fit/file/findings.h"
 
-enum { FORMAT = 3 };
+enum { FORMAT = 4 };
 static const size_t file_limit = (size_t)1 << 30;
 
 /* ---- writing ---- */
@@ -59,6 +61,7 @@ static void put_state(struct document *d, const nb_fit *fit)
 
     document_real(d, state, "alone", fit->alone);
     document_real(d, state, "was_alone", fit->was_alone);
+    document_real(d, state, "rounds", fit->rounds);
     put_tracks(d, state, fit, fit->best.x, fit->track);
     put_tracks(d, document_object(d, state, "kept"), fit, fit->kept.x, fit->kept_track);
     document_reals(d, state, "lower", fit->lower, l->n);
@@ -161,10 +164,11 @@ static int get_whole(const cJSON *from, const char *key, int least, int most, in
 
 /* the content of a file, which is read as a whole before the fit takes any of it */
 struct stored {
-    int passes, end, alone, was_alone, njoint;
+    int passes, end, alone, was_alone, rounds, njoint;
     double *x[2], *history; /* x: of tracks, and of kept tracks */
     struct fit_track *track[2];
     char **left_out;
+    struct outliers_shot *outliers;
     double *scratch; /*                                      (n + identity_count()) */
     unsigned char *is_known; /* 1: the shot was loaded then, and is now        (nshot) */
 };
@@ -172,7 +176,10 @@ struct stored {
 static void stored_free(struct stored *stored, size_t nshot)
 {
     for (size_t i = 0; stored->left_out && i < nshot; i++) free(stored->left_out[i]);
+    for (size_t i = 0; stored->outliers && i < nshot; i++)
+        outliers_free(stored->outliers + i);
     free(stored->left_out);
+    free(stored->outliers);
     for (int k = 0; k < 2; k++) {
         free(stored->x[k]);
         free(stored->track[k]);
@@ -192,9 +199,10 @@ static int stored_make(const nb_fit *fit, struct stored *stored)
         if (!stored->x[k] || !stored->track[k]) return 0;
     }
     stored->left_out = calloc(l->nshot, sizeof *stored->left_out);
+    stored->outliers = calloc(l->nshot, sizeof *stored->outliers);
     stored->scratch = calloc(l->n + identity_count(), sizeof *stored->scratch);
     stored->is_known = calloc(l->nshot, 1);
-    return stored->left_out && stored->scratch && stored->is_known;
+    return stored->left_out && stored->outliers && stored->scratch && stored->is_known;
 }
 
 /* ---- is it the same fit? ---- */
@@ -210,6 +218,30 @@ static nb_status check_names(nb_fit *fit, const char *path, const cJSON *root)
                 names->valuestring, fit->names);
 }
 
+/* Reads what left a shot. Returns 0 if the file is wrong or there is no memory. */
+static int get_outliers(const cJSON *entry, int64_t pixels, struct outliers_shot *out)
+{
+    const cJSON *rows = cJSON_GetObjectItemCaseSensitive(entry, "outliers"), *row;
+    int lost;
+
+    if (!cJSON_IsArray(rows)
+        || !get_whole(entry, "outlying_pixels", 0, (int)fmin((double)pixels, INT_MAX),
+                      &lost))
+        return 0;
+    out->lost = lost;
+    out->at = calloc((size_t)cJSON_GetArraySize(rows) + 1, sizeof *out->at);
+    cJSON_ArrayForEach(row, rows)
+    {
+        double n[4];
+
+        if (!out->at || !get_reals(row, NULL, n, 4)) return 0;
+        for (int i = 0; i < 3; i++)
+            if (!(n[i] >= -1 && n[i] < INT_MAX)) return 0;
+        out->at[out->n++] = (nb_fit_outlier){(int)n[0], (int)n[1], (int)n[2], n[3]};
+    }
+    return out->at != NULL;
+}
+
 static nb_status check_shot(nb_fit *fit, const char *path, const cJSON *entry, size_t shot,
                             struct stored *stored)
 {
@@ -221,6 +253,9 @@ static nb_status check_shot(nb_fit *fit, const char *path, const cJSON *entry, s
     if (!cJSON_IsNull(identity)
         && !get_reals(identity, NULL, stored->scratch, identity_count()))
         return refuse(fit, path, "\"identity\" of a shot");
+    if (!get_outliers(entry, fit->pixels[shot] + fit->outliers[shot].lost,
+                      stored->outliers + shot))
+        return refuse(fit, path, "\"outliers\" of a shot");
     /* if a shot could not be loaded, in the run of the file or now, nothing is known of
      * it */
     stored->is_known[shot] = !cJSON_IsNull(identity) && fit->is_loaded[shot];
@@ -410,6 +445,7 @@ static nb_status get_state(nb_fit *fit, const char *path, const cJSON *root,
         || !get_whole(root, "end", NB_FIT_NOT_RUN, NB_FIT_FAILED, &stored->end)
         || !get_whole(state, "alone", 0, fit_begins_alone(fit), &stored->alone)
         || !get_whole(state, "was_alone", 0, fit_begins_alone(fit), &stored->was_alone)
+        || !get_whole(state, "rounds", 0, OUTLIERS_ROUNDS, &stored->rounds)
         || !get_tracks(fit, state, stored, 0) || !get_tracks(fit, kept, stored, 1))
         return refuse(fit, path, "the state of the fit");
     NB_TRY(check_numbers(fit, path, state, "lower", "lower bound", fit->lower, stored));
@@ -434,7 +470,7 @@ static nb_status take_all(nb_fit *fit, const char *path, const cJSON *root,
     int format, method;
 
     if (!get_whole(root, "nanobrag_fit", 1, FORMAT, &format))
-        return refuse(fit, path, "\"nanobrag_fit\": 3");
+        return refuse(fit, path, "\"nanobrag_fit\": 4");
     if (format < FORMAT)
         return fail(fit->ctx, NB_ERR_FORMAT,
                     "%s: an older nanobrag wrote this file of a fit, in format %d; this "
@@ -468,6 +504,9 @@ static void become(nb_fit *fit, char *path, struct stored *stored)
         char *before = fit->left_out[i];
 
         has_kept |= stored->track[0][i].attempt == 1;
+        outliers_replace(fit, i, stored->outliers[i].at, stored->outliers[i].n,
+                         stored->outliers[i].lost);
+        stored->outliers[i].at = NULL;
         if (choices_holds_out(fit, i)) continue; /* the present reason stays */
         fit->left_out[i] = stored->left_out[i];
         stored->left_out[i] = before;
@@ -482,6 +521,7 @@ static void become(nb_fit *fit, char *path, struct stored *stored)
     fit->end = stored->end;
     fit->alone = stored->alone;
     fit->was_alone = stored->was_alone;
+    fit->rounds = stored->rounds;
     fit->reload = has_kept ? RELOAD_KEPT : RELOAD_BEST;
 }
 

@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include "base/window.h"
 #include "image/target.h"
 #include "nanobrag_fit/fit.h"
+#include "nanobrag_fit/outliers/outliers.h"
 #include "nanobrag_fit/residuals/correlation.h"
 
 /* one shot, simulated at the values found so far or at the x of a worker */
@@ -242,30 +244,50 @@ static struct fit_compared compared_by(const struct compared *c)
     return how;
 }
 
-static void weigh(const struct compared *c, struct fit_weighed *out)
+/* Calls each() for every rendered pixel. */
+static void visit(const struct compared *c,
+                  void (*each)(const struct compared *c, int s, int f, void *to), void *to)
 {
-    const struct fit_compared how = compared_by(c);
-
     for (int k = 0; k < c->window.ntile; k++) {
         const struct tile *tile = c->window.tile + k;
         const struct window *panel = window_panel(&c->window, tile->panel);
 
         for (int r = 0; r < tile->height; r++)
-            for (int i = 0; i < tile->width; i++) {
-                const int s = panel->slow0 + tile->slow + r;
-                const int f = panel->fast0 + tile->fast + i;
-                struct pixel p = {.to_z = 0};
-                double z;
-
-                if (!(tile->shown[r] >> i & 1) || !counts(c, s, f)) continue;
-                if (compare(c, s, f, &p)) {
-                    z = residual_of(&p) * p.to_z;
-                    out->pixels++;
-                    out->square += z * z;
-                }
-                misfit_add(&how, p.photons, p.observed, p.weight, out);
-            }
+            for (int i = 0; i < tile->width; i++)
+                if (tile->shown[r] >> i & 1)
+                    each(c, panel->slow0 + tile->slow + r, panel->fast0 + tile->fast + i,
+                         to);
     }
+}
+
+/* where weigh() adds up */
+struct weighing {
+    struct fit_compared how;
+    struct fit_weighed *out;
+};
+
+static void weigh(const struct compared *c, int s, int f, void *user)
+{
+    const struct weighing *to = user;
+    struct pixel p = {.to_z = 0};
+
+    if (!counts(c, s, f)) return;
+    if (compare(c, s, f, &p)) {
+        const double z = residual_of(&p) * p.to_z;
+
+        to->out->pixels++;
+        to->out->square += z * z;
+    }
+    misfit_add(&to->how, p.photons, p.observed, p.weight, to->out);
+}
+
+static void note_variance(const struct compared *c, int s, int f, void *user)
+{
+    double *variance = user;
+    struct pixel p;
+
+    if (compare(c, s, f, &p))
+        variance[(size_t)s * (size_t)c->d.nfast + (size_t)f] = fmax(p.variance, DBL_MIN);
 }
 
 /* Adds the normal matrix with each pixel times its photons. Planes of background are held,
@@ -287,10 +309,41 @@ nb_status compare_weigh(struct fit_worker *w, nb_simulator *sim, const nb_shot *
 
     if (status == NB_OK) status = check_observed(&c);
     if (status == NB_OK) {
+        struct weighing to = {.out = out};
+
         take_model(&c);
-        weigh(&c, out);
+        to.how = compared_by(&c);
+        visit(&c, weigh, &to);
     }
     if (status == NB_OK && matrices) status = add_bright(&c, matrices);
+    end(&c);
+    return status;
+}
+
+nb_status compare_outliers(struct fit_worker *w, nb_simulator *sim, const nb_shot *shot,
+                           struct outliers_shot *out)
+{
+    struct compared c = {.ctx = w->ctx, .loaded = *shot, .sim = sim, .x = w->x};
+    struct outliers_image image = {.observed = shot->target.observed};
+    double *variance = NULL;
+    nb_status status = render_at(&c);
+
+    if (status == NB_OK) status = check_observed(&c);
+    if (status == NB_OK) {
+        variance = calloc((size_t)c.d.nslow * (size_t)c.d.nfast, sizeof *variance);
+        if (!variance) status = fail_memory(c.ctx, "the outliers of a shot");
+    }
+    if (status == NB_OK) {
+        take_model(&c);
+        visit(&c, note_variance, variance);
+        image.detector = &c.scene.detector;
+        image.nfast = c.d.nfast;
+        image.nslow = c.d.nslow;
+        image.photons = c.photons;
+        image.variance = variance;
+        status = outliers_find(c.ctx, &image, out);
+    }
+    free(variance);
     end(&c);
     return status;
 }

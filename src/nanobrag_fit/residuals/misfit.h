@@ -60,4 +60,11 @@ struct fit_verdict {
 };
 struct fit_verdict misfit_judge(const nb_fit *fit);
 
+struct fit_worker; /* declared in fit.h */
+
+/* Compares a shot with its data at the worker's x. Unless `matrices` is NULL, adds to it
+ * the normal matrix of the same loss with each pixel times its photons. */
+nb_status compare_weigh(struct fit_worker *worker, nb_simulator *sim, const nb_shot *shot,
+                        const nb_normal *matrices, struct fit_weighed *out);
+
 #endif

@@ -39,7 +39,10 @@ nb_status errors_check_weights(nb_context *ctx, const nb_target *target)
     const nb_array *w = target->weight;
     int counts = 0;
 
-    if (!errors_can_read(w)) return NB_OK; /* nb_loss() reports the error */
+    if (!w || w->device != NB_DEVICE_CPU) return NB_OK;
+    if (!errors_can_read(w))
+        return fail(ctx, NB_ERR_ARGUMENT,
+                    "the weight of a fit has no data, or is no image of floats");
     for (int64_t s = 0; s < array_extent(w, 0); s++)
         for (int64_t f = 0; f < array_extent(w, 1); f++) {
             const double weight = array_get(w, s, f);

@@ -12,8 +12,17 @@
 #include "base/context.h"
 #include "base/window.h"
 #include "nanobrag_fit/fit.h"
+#include "nanobrag_fit/outliers/outliers.h"
 #include "scene/crystal.h"
 #include "scene/random.h"
+
+static void unload(nb_fit *fit, size_t shot, nb_shot *loaded)
+{
+    if (!fit->options.load || !fit->options.unload) return;
+    (void)pthread_mutex_lock(&fit->loading);
+    fit->options.unload(fit->options.user, (int64_t)shot, loaded);
+    (void)pthread_mutex_unlock(&fit->loading);
+}
 
 nb_status fit_load(nb_fit *fit, nb_context *ctx, size_t shot, nb_shot *out)
 {
@@ -23,13 +32,17 @@ nb_status fit_load(nb_fit *fit, nb_context *ctx, size_t shot, nb_shot *out)
     memset(out, 0, sizeof *out);
     if (!fit->options.load) {
         *out = fit->shot[shot];
-        return NB_OK;
+        return outliers_hide(fit, ctx, shot, out);
     }
     (void)pthread_mutex_lock(&fit->loading);
     status = fit->options.load(fit->options.user, (int64_t)shot, out);
     (void)snprintf(failure, sizeof failure, "%s", out->failure ? out->failure : "");
     (void)pthread_mutex_unlock(&fit->loading);
-    if (status == NB_OK) return NB_OK;
+    if (status == NB_OK) {
+        status = outliers_hide(fit, ctx, shot, out);
+        if (status != NB_OK) unload(fit, shot, out);
+        return status;
+    }
     if (*failure) return fail(ctx, status, "%s", failure);
     return fail(ctx, status, "shot %zu could not be loaded: %s", shot,
                 nb_status_text(status));
@@ -37,10 +50,8 @@ nb_status fit_load(nb_fit *fit, nb_context *ctx, size_t shot, nb_shot *out)
 
 void fit_unload(nb_fit *fit, size_t shot, nb_shot *loaded)
 {
-    if (!fit->options.load || !fit->options.unload) return;
-    (void)pthread_mutex_lock(&fit->loading);
-    fit->options.unload(fit->options.user, (int64_t)shot, loaded);
-    (void)pthread_mutex_unlock(&fit->loading);
+    outliers_unhide(fit, shot, loaded);
+    unload(fit, shot, loaded);
 }
 
 /* Returns 1 if weights can be read here; nb_loss() reports weights that cannot. */

@@ -54,6 +54,21 @@ static void add_residuals(cJSON *root, const char *name, const struct fit_residu
     json_real(to, "r_boxes_expected", from->r_expected);
 }
 
+static void add_outliers(cJSON *to, const nb_fit_shot *shot)
+{
+    cJSON *const list = json_array(to, "outliers");
+    char why[FIT_OUTLIER];
+    for (size_t i = 0; i < shot->noutlier; i++) {
+        const nb_fit_outlier *const o = &shot->outlier[i];
+        cJSON *const entry = json_entry(list);
+        json_whole(entry, "box", o->box);
+        json_whole(entry, "fast", o->fast);
+        json_whole(entry, "slow", o->slow);
+        json_real(entry, "z", o->z);
+        json_text(entry, "why", fit_outlier(o, why));
+    }
+}
+
 static void add_image(cJSON *to, const struct fit_job *job, const nb_fit_result *r,
                       int64_t shot)
 {
@@ -63,6 +78,7 @@ static void add_image(cJSON *to, const struct fit_job *job, const nb_fit_result 
     json_flag(to, "held_out", r->shot[shot].is_held_out);
     json_real(to, "loss", r->shot[shot].loss);
     json_whole(to, "pixels", (long long)r->shot[shot].pixels);
+    add_outliers(to, &r->shot[shot]);
     if ((r->shot[shot].left_out && !r->shot[shot].is_held_out)
         || job->run->command.s->fit.fisher || r->nshot > 8
         || nb_fit_misfit_get(job->fit, shot, &misfit) != NB_OK)

@@ -195,6 +195,7 @@ void fit_report_values(const struct fit_job *job, const nb_fit_result *r)
     print_errors(job, r);
     print_correlated(r);
     print_left_out(r);
+    fit_outliers_print(r);
     (void)fflush(stdout);
 }
 

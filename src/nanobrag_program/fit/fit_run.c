@@ -183,6 +183,8 @@ nb_fit_options fit_options_of(struct fit_job *job)
                             .scaling = s->fit.scaling,
                             .holdout =
                                 s->fit.fisher || s->fit.fisher_scan ? 0 : s->fit.holdout,
+                            .outliers = s->given[OPT_OUTLIERS] ? s->fit.outliers
+                                                               : s->boxes || s->refl,
                             .passes = s->fit.passes,
                             .seconds = s->fit.seconds,
                             .restraint = job->restraint,

@@ -230,6 +230,15 @@ void fit_number(double value, double error, char out[FIT_NUMBER]);
 enum { FIT_NAME = 200 };
 const char *fit_name(const nb_fit_result *result, size_t i, char out[FIT_NAME]);
 
+/* ---- fit_outliers.c ---- */
+
+/* Writes which box or pixel left a fit, and why. Returns `out`. */
+enum { FIT_OUTLIER = 160 };
+const char *fit_outlier(const nb_fit_outlier *outlier, char out[FIT_OUTLIER]);
+
+/* Prints which boxes and pixels left the fit. */
+void fit_outliers_print(const nb_fit_result *result);
+
 /* ---- fisher_scan.c ---- */
 
 /* Checks the text of -fisher_scan, NAME=FROM:TO:STEP. Returns 0 or the exit status. */

@@ -61,7 +61,7 @@ static int has_columns(const nb_fit_value *value, int64_t i)
 /* All images have own values of the same names. */
 static void put_header(FILE *out, const nb_fit_result *result)
 {
-    fputs("name,exp_name,exp_idx,left_out,held_out,end,passes,pixels,loss,"
+    fputs("name,exp_name,exp_idx,left_out,held_out,outliers,end,passes,pixels,loss,"
           "deviance_over_expected,rms_z",
           out);
     for (size_t i = 0; i < result->nvalue; i++) {
@@ -70,6 +70,16 @@ static void put_header(FILE *out, const nb_fit_result *result)
         put_name(out, &result->value[i].param, " error");
     }
     fputs("\r\n", out);
+}
+
+/* Writes which boxes and pixels left an image, separated by semicolons, in quotes. */
+static void put_outliers(FILE *out, const nb_fit_shot *shot)
+{
+    char why[FIT_OUTLIER];
+    if (shot->noutlier > 0) fputc('"', out);
+    for (size_t i = 0; i < shot->noutlier; i++)
+        fprintf(out, "%s%s", i > 0 ? "; " : "", fit_outlier(&shot->outlier[i], why));
+    if (shot->noutlier > 0) fputc('"', out);
 }
 
 static void put_row(FILE *out, const struct fit_job *job, const nb_fit_result *result,
@@ -90,8 +100,10 @@ static void put_row(FILE *out, const struct fit_job *job, const nb_fit_result *r
     if (entry) fprintf(out, "%d", job->sources.at[i].experiment - entry->first);
     fputc(',', out);
     put_text(out, result->shot[i].left_out ? result->shot[i].left_out : "");
-    fprintf(out, ",%d,%s,%d,%lld", result->shot[i].is_held_out, end_word(result->end),
-            result->passes, (long long)result->shot[i].pixels);
+    fprintf(out, ",%d,", result->shot[i].is_held_out);
+    put_outliers(out, &result->shot[i]);
+    fprintf(out, ",%s,%d,%lld", end_word(result->end), result->passes,
+            (long long)result->shot[i].pixels);
     put_real(out, is_known ? misfit->loss : result->shot[i].loss);
     put_real(out, fit_ratio(misfit->deviance, misfit->expected));
     put_real(out, misfit->rms);

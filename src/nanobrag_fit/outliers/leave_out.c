@@ -12,11 +12,10 @@
 #include "base/context.h"
 #include "base/log.h"
 #include "nanobrag_fit/fit.h"
+#include "nanobrag_fit/outliers/outliers.h"
 
-/* outlier: distance of a shot that stands out, in standard deviations of log(loss per
- * pixel). deviation: a standard deviation over the median of absolute deviations, for a
- * normal distribution. */
-static const double outlier = 5, deviation = 1.4826;
+/* Distance of a shot that stands out, in standard deviations of log(loss per pixel). */
+static const double outlier = 5;
 /* spread_least: least standard deviation of log(loss per pixel), as shots differ not by
  * noise alone. loss_least: an outlier has at least this much more loss than the median
  * shot, which is seven standard deviations of a log-likelihood. */
@@ -40,7 +39,7 @@ static int ascending(const void *a, const void *b)
     return (p > q) - (p < q);
 }
 
-static double median(double *values, size_t n)
+double outliers_median(double *values, size_t n)
 {
     qsort(values, n, sizeof *values, ascending);
     return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
@@ -66,9 +65,9 @@ static nb_status measure(nb_fit *fit, double *middle, double *spread)
     for (size_t shot = 0; shot < nshot; shot++)
         if (!fit->left_out[shot])
             values[n++] = log(fmax(loss_of_pixel(fit, shot), 1e-6 * largest));
-    *middle = median(values, n);
+    *middle = outliers_median(values, n);
     for (size_t i = 0; i < n; i++) values[i] = fabs(values[i] - *middle);
-    *spread = fmax(deviation * median(values, n), spread_least);
+    *spread = fmax(outliers_deviation * outliers_median(values, n), spread_least);
     free(values);
     return NB_OK;
 }
@@ -87,7 +86,7 @@ nb_status fit_judge_outliers(nb_fit *fit, size_t *again)
         if (!(off > outlier)
             || !((loss - exp(middle)) * (double)fit->pixels[shot] > loss_least))
             continue;
-        if (track_again(fit, fit->track + shot)) {
+        if (fit->alone && track_again(fit, fit->track + shot)) {
             ++*again;
             continue;
         }
@@ -96,6 +95,7 @@ nb_status fit_judge_outliers(nb_fit *fit, size_t *again)
                        "median of %.3g",
                        loss, off, exp(middle));
         NB_TRY(fit_leave_out(fit, shot, why));
+        *again += !fit->alone;
     }
     return NB_OK;
 }
