@@ -1,6 +1,6 @@
 /*
- * image.h - adds images, computes statistics of an image, and converts an image to noisy
- * detector counts.
+ * image.h - adds images, computes statistics of an image, converts an image to noisy
+ * detector counts, and measures the spots of an observed image.
  *
  *   static double photons[512 * 512];
  *   static uint16_t pixels[512 * 512];
@@ -14,7 +14,19 @@
  *       || nb_digitize(sim, &how, &image, &counts) != NB_OK)
  *       puts(nb_context_message(ctx));
  *
- * Common errors of all calls (nb_digitize() has no x):
+ * Start values of a fit, from the boxes of one image:
+ *
+ *   nb_spot_size spot[NBOX];
+ *   nb_start start;
+ *
+ *   if (nb_spot_sizes_measure(ctx, &scene, &target, spot) != NB_OK
+ *       || nb_spot_sizes_start(ctx, NBOX, spot, &start) != NB_OK)
+ *       puts(nb_context_message(ctx));
+ *   for (int i = 0; i < 3 && start.spots > 0; i++)
+ *       scene.crystal.ncells[i] = fmax(start.block / scene.crystal.cell[i], 1);
+ *   if (start.spots > 0) scene.crystal.mosaic[0] = start.mosaic;
+ *
+ * Common errors of all calls (nb_digitize() has no x; nb_spot_sizes_...() name theirs):
  *
  *   NB_ERR_ARGUMENT   a NULL that is not allowed; or a parameter in x outside its bounds.
  *   NB_ERR_SHAPE      an array has a wrong size or type, or lies on a device that does not
@@ -27,9 +39,13 @@
 #ifndef NANOBRAG_IMAGE_H
 #define NANOBRAG_IMAGE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include <nanobrag/array.h>
+#include <nanobrag/context.h>
+#include <nanobrag/export.h>
+#include <nanobrag/scene.h>
 #include <nanobrag/simulator.h>
 #include <nanobrag/status.h>
 
@@ -156,6 +172,86 @@ typedef struct nb_digitizer {
  */
 NB_API nb_status nb_digitize(nb_simulator *sim, const nb_digitizer *how, nb_array *image,
                              nb_array *counts);
+
+/* ---- spots of an observed image, and start values of a fit by their sizes ---- */
+
+/* The brightest spot in a box. A number that the pixels do not determine is NaN. */
+typedef struct nb_spot_size {
+    double q; /* 1/d at the middle of the spot                               1/A       */
+    double two_theta; /* angle between the ray and the beam                  degree    */
+    double photons, error; /* in the box, above the background; standard deviation */
+    /* plane of background around the spot: its mean, and the variance of a pixel, which is
+     * half the mean square of differences two pixels apart  photons, photons^2 a pixel */
+    double background, variance;
+    int64_t pixels; /* number of pixels of the background */
+    /* variances of the spot, without pixel, point spread and divergence: across the plane
+     * of beam and ray, and in this plane                                      1/A^2   */
+    double tangential, radial;
+} nb_spot_size;
+
+/*
+ * Measure the spot in each box of an observed image.
+ *
+ *   scene   [in]   with its boxes (nb_detector.box)
+ *   target  [in]   only observed, weight and saturation count. The host holds the arrays
+ *   spot    [out]  one for each box                                          (nbox)
+ *
+ * Background. A plane of least squares goes through the pixels within 2 pixels of the edge
+ * of the box, inside and outside, without pixels more than 4 standard deviations above it.
+ *
+ * Widths. The second moments of a spot are weighted by a gaussian that has the width of the
+ * spot, at least 1.4 pixel, and is found in some steps (Bernstein & Jarvis, Astron. J. 123,
+ * 2002, 583). So neighbours and noise far from the spot hardly count, and the moments of a
+ * gaussian spot are exact. Widths of a spot with a full
+ * pixel, or with a masked pixel nearby, are NaN.
+ *
+ * Errors: the errors of nb_simulator_create() for the scene; NB_ERR_ARGUMENT (a NULL),
+ * NB_ERR_SHAPE and NB_ERR_DONATED (of the arrays).
+ */
+NB_API nb_status nb_spot_sizes_measure(nb_context *ctx, const nb_scene *scene,
+                                       const nb_target *target, nb_spot_size *spot);
+
+/* Start values by the sizes of spots. A number that the spots do not determine is NaN. */
+typedef struct nb_start {
+    int64_t spots; /* spots that decided block, mosaic and strain; 0: too few */
+    double block, block_error; /* edge N |a| of a mosaic block                 A      */
+    double mosaic, mosaic_error; /* mosaic spread, as nb_crystal.mosaic        degree */
+    /* relative standard deviation of wavelength and spacings d together */
+    double strain, strain_error;
+    int64_t boxes; /* boxes that decided the gain; 0: too few */
+    double gain, gain_error; /* variance over mean of the background: counts a photon if
+                                the images hold counts */
+} nb_start;
+
+/*
+ * Find start values by spots of one or more images.
+ *
+ * Sizes. A block of N cells of edge a widens all spots by the same variance in reciprocal
+ * space, K/(N a)^2 with K = 0.63/4 for gaussian blocks (docs/theory.md, 5). A mosaic spread
+ * of standard deviation e turns q, and so widens spots by (e q)^2, perpendicular to q. A
+ * relative spread s of wavelength or spacing widens them by (s q)^2 along q (Williamson &
+ * Hall, Acta Metall. 1, 1953, 22). The Ewald sphere cuts the spot. So to first order
+ *
+ *   tangential           = K/(N a)^2 + (e q)^2
+ *   radial cos(theta)^2  = K/(N a)^2 + (s q)^2
+ *
+ * Least squares over both widths of all spots give the three numbers. Spots of less than 5
+ * standard deviations do not count (10, if there are enough of them), and widths that are
+ * more than 4 deviations off the line leave. A term that is 0 within its error starts at
+ * its error.
+ *
+ * These are start values, and no results: the shape of the pixels, the divergence, the size
+ * of the crystal, and a real distribution of orientations all change the widths. Expect a
+ * factor of 2, or 3 for the mosaic spread.
+ *
+ *   n      [in]   number of spots, 0 or more
+ *   spot   [in]   spots of nb_spot_sizes_measure()                                (n)
+ *   start  [out]  the start values
+ *
+ * Errors: NB_ERR_ARGUMENT (a NULL), NB_ERR_MEMORY.
+ */
+NB_API nb_status nb_spot_sizes_start(nb_context *ctx, size_t n, const nb_spot_size *spot,
+                                     nb_start *start);
 
 NB_END_DECLS
 

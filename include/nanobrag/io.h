@@ -299,6 +299,7 @@ typedef struct nb_measured {
     double overload;
     double pedestal; /* counts without photons. Default: 0 */
     double gain; /* counts/photon. Default: 1 */
+    int has_gain; /* 1: the file states the gain */
     size_t nspectrum; /* number of wavelengths in the spectrum of the frame; 0: not
                          stated */
     const double *spectrum; /* wavelengths                              A (nspectrum) */

@@ -46,7 +46,7 @@ from ._exchange import (
     write_expt,
 )
 from ._files import Hkl, SmvHeader, read_matrix, read_smv, write_smv
-from ._fit import Fit, FitResult, Shot, fisher
+from ._fit import Fit, FitResult, Shot, fisher, start_values
 from ._geometry import Geometry, write_geom
 from ._gradcheck import Gradcheck
 from ._least_squares import LeastSquares
@@ -87,6 +87,6 @@ __all__ = [
     "Scene", "SceneError", "ShapeError", "Shot", "Simulator", "SmvHeader", "Structure", "UnitCellError",
     "UnsupportedError", "__version__", "check_cbf", "crystal_system", "expt_images", "features", "fisher", "image_kind",
     "read_dtrek", "read_expt", "read_image", "read_matrix", "read_smv", "read_xparm", "registry", "resolution",
-    "show", "update_expt", "write_cbf", "write_expt",
+    "show", "start_values", "update_expt", "write_cbf", "write_expt",
     "write_geom", "write_smv", *_structs_all,
 ]  # fmt: skip

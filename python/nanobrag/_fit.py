@@ -38,6 +38,8 @@ from ._structs import (
     Misfit,
     Options,
     Restraint,
+    SpotSize,
+    StartValues,
     Target,
 )
 
@@ -601,3 +603,41 @@ def fisher(
     True
     """
     return Fit(shots, shared, own, _make=lib.nb_fit_create_expected, **options).result
+
+
+def start_values(shots: Shot | Sequence[Shot]) -> tuple[StartValues, list[list[SpotSize]]]:
+    """Start values of a fit by the sizes of the spots in the boxes of its shots.
+
+    Returns the start values of all shots together, and the spots of each shot, one for each box of
+    its detector. ``include/nanobrag/image.h`` has the formulas. They are starts, and no results.
+
+    >>> import nanobrag, numpy as np
+    >>> options = ("-cell 50 60 70 90 90 90 -default_F 100 -N 12 -gauss_xtal -mosaic 0.4 -fluence 1e27 "
+    ...            "-detpixels 256 -pixel 0.2 -misset 10 20 30 -boxes auto:40:16")
+    >>> scene = nanobrag.Scene.from_cli(options)
+    >>> image = nanobrag.Simulator(scene)()
+    >>> start, spots = nanobrag.start_values(nanobrag.Shot(scene=scene, target=image))
+    >>> len(spots[0]), bool(0.2 < start.mosaic < 0.6), bool(400 < start.block < 1200)
+    (40, True, True)
+    """
+    shots = [shots] if isinstance(shots, Shot) else shots
+    context = Context(threads=1)
+    lists: list[list[SpotSize]] = []
+    keep: list[Any] = []
+    with context.lock:
+        found = []
+        for shot in shots:
+            c = ffi.new("nb_shot *")
+            _to_c(shot, c, keep, False)
+            spots = ffi.new("nb_spot_size[]", max(int(c.scene.detector.nbox), 1))
+            context.run(lib.nb_spot_sizes_measure, context.pointer, c.scene, ffi.addressof(c, "target"), spots)
+            found.append((spots, int(c.scene.detector.nbox)))
+            lists.append([record(SpotSize, spots[i]) for i in range(int(c.scene.detector.nbox))])
+        together = ffi.new("nb_spot_size[]", max(sum(n for _, n in found), 1))
+        at = 0
+        for spots, n in found:
+            ffi.memmove(together + at, spots, n * ffi.sizeof("nb_spot_size"))
+            at += n
+        start = ffi.new("nb_start *")
+        context.run(lib.nb_spot_sizes_start, context.pointer, at, together, start)
+        return record(StartValues, start), lists

@@ -33,6 +33,7 @@ class MeasuredImage:
             the pixels, or infinity for reals
         pedestal: counts without photons; else 0
         gain: counts per photon; else 1
+        has_gain: the file states the gain
         spectrum: wavelengths of the spectrum of the frame [A]; empty: none is stated
         weights: their weights, of any sum
     """
@@ -53,6 +54,7 @@ class MeasuredImage:
     overload: float
     pedestal: float
     gain: float
+    has_gain: bool
     spectrum: NDArray[np.float64]
     weights: NDArray[np.float64]
 
@@ -86,6 +88,7 @@ def read_image(path: Path, frame: int = 0) -> MeasuredImage:
         for name in MeasuredImage.__dataclass_fields__
         if name not in ("pixels", "mask", "spectrum", "weights")
     }
+    members["has_gain"] = bool(image.has_gain)
     return MeasuredImage(
         pixels=_copied(image.pixels, "<f8", *shape),
         mask=_copied(image.mask, "?", *shape) if image.mask else None,

@@ -1782,6 +1782,87 @@ class Statistics(Record):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class SpotSize(Record):
+    """The brightest spot in a box. A number that the pixels do not determine is NaN.
+
+    Attributes:
+        q:
+            1/d at the middle of the spot [1/A]
+        two_theta:
+            angle between the ray and the beam [degree]
+        photons:
+            in the box, above the background; standard deviation
+        error:
+            in the box, above the background; standard deviation
+        background:
+            plane of background around the spot: its mean, and the variance of a pixel, which is
+            half the mean square of differences two pixels apart photons, photons^2 a pixel
+        variance:
+            plane of background around the spot: its mean, and the variance of a pixel, which is
+            half the mean square of differences two pixels apart photons, photons^2 a pixel
+        pixels:
+            number of pixels of the background
+        tangential:
+            variances of the spot, without pixel, point spread and divergence: across the plane
+            of beam and ray, and in this plane [1/A^2]
+        radial:
+            variances of the spot, without pixel, point spread and divergence: across the plane
+            of beam and ray, and in this plane [1/A^2]
+    """
+
+    _c = "nb_spot_size"
+    q: float
+    two_theta: float
+    photons: float
+    error: float
+    background: float
+    variance: float
+    pixels: int
+    tangential: float
+    radial: float
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class StartValues(Record):
+    """Start values by the sizes of spots. A number that the spots do not determine is NaN.
+
+    Attributes:
+        spots:
+            spots that decided block, mosaic and strain; 0: too few
+        block:
+            edge N |a| of a mosaic block [A]
+        block_error:
+            edge N |a| of a mosaic block [A]
+        mosaic:
+            mosaic spread, as nb_crystal.mosaic [degree]
+        mosaic_error:
+            mosaic spread, as nb_crystal.mosaic [degree]
+        strain:
+            relative standard deviation of wavelength and spacings d together
+        strain_error:
+            relative standard deviation of wavelength and spacings d together
+        boxes:
+            boxes that decided the gain; 0: too few
+        gain:
+            variance over mean of the background: counts a photon if the images hold counts
+        gain_error:
+            variance over mean of the background: counts a photon if the images hold counts
+    """
+
+    _c = "nb_start"
+    spots: int
+    block: float
+    block_error: float
+    mosaic: float
+    mosaic_error: float
+    strain: float
+    strain_error: float
+    boxes: int
+    gain: float
+    gain_error: float
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class GradcheckRow(Record):
     """One checked derivative: dL/dp of a loss L with respect to a parameter p, or along a
     direction ("direction[0]", unit "1"). A direction moves each parameter by a random part of
@@ -2385,5 +2466,6 @@ __all__ = [
     "LossKind", "Material", "Merge", "Misfit", "MosaicModel", "Mtz", "Options", "Origin",
     "Panel", "PanelCounts", "PanelGroup", "Parameter", "Pivot", "PixelTrace", "PointSpread",
     "PointSpreadKind", "Precision", "Profile", "Quirk", "Restraint", "Scan", "Shape", "Smooth",
-    "Source", "Spot", "Statistics", "Status", "Strategy", "System", "Target", "Verdict"
+    "Source", "Spot", "SpotSize", "StartValues", "Statistics", "Status", "Strategy", "System",
+    "Target", "Verdict"
 ]

@@ -35,6 +35,7 @@ OUTPUT = {
     "nb_fit_outlier": "FitOutlier", "nb_fit_shot": "FitShot", "nb_fit_result": "FitResultMembers", "nb_misfit": "Misfit",
     "nb_fit_misfit": "FitMisfit", "nb_geometry_info": "GeometryInfo", "nb_expt_image": "ExptImage",
     "nb_panel_counts": "PanelCounts",
+    "nb_spot_size": "SpotSize", "nb_start": "StartValues",
 }  # fmt: skip
 # what stands in the signature of a function of the package, and where (tests/test_headers.py)
 ARGUMENTS = {

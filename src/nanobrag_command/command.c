@@ -197,6 +197,10 @@ int command_scene(struct command *command)
     int code = spectra_set(command);
     if (!code)
         code = inputs_read(&command->inputs, command->s, command->messages, command->ctx);
+    if (!code) code = start_values_find(command);
+    if (!code && command->s->pdb)
+        code = factors_calculate(&command->inputs, command->s, command->messages,
+                                 command->ctx);
     if (code) return code;
     crystal_system_set(command);
     return command_simulator(command, command->events);

@@ -82,13 +82,18 @@ struct reflection_boxes {
     int array; /* number of the image along the scan, as in a bbox; -1: a still */
 };
 
-/* Find the boxes of -boxes refl on an image of an experiment of -expt
- * (reflection_boxes.c). Returns 0 or the exit status; the caller frees *out in either
- * case. */
+/* Find the boxes of -boxes refl on an image of an experiment of -expt, or on all images of
+ * its file (reflection_boxes.c). Returns 0 or the exit status; the caller frees *out in
+ * either case. */
+enum { ANY_IMAGE = -2 };
 int reflection_boxes(const struct inputs *in, const struct settings *s,
                      struct messages *messages, int experiment, int image,
                      struct reflection_boxes *out);
 void reflection_boxes_free(struct reflection_boxes *boxes);
+
+/* Find start values of a fit in the boxes of -refl, where no option gives them
+ * (start_values.c). Returns 0 or the exit status. */
+int start_values_find(struct command *command);
 
 /* ---- -pdb and -mtz (crystal_files.c) ---- */
 

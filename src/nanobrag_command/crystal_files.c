@@ -114,10 +114,10 @@ static double sum_of_stars(const nb_description *d)
 }
 
 /*
- * Finds the spacing d, A, to which a list of reflections covers the detector. This d is
- * smaller than the d of the farthest corner, because a sample looks up F up to half an
- * index away along each axis, with interpolation up to two indices. A simulator without
- * reflections gives the geometry.
+ * Finds the spacing d, A, at which a list of reflections covers the detector, or the boxes
+ * of a fit. This d is smaller than the d of the farthest corner, because a sample looks up
+ * F up to half an index away along each axis, with interpolation up to two indices. A
+ * simulator without reflections gives the geometry.
  */
 static nb_status corner_spacing(struct settings *s, nb_context *ctx, double *dmin)
 {
@@ -131,7 +131,8 @@ static nb_status corner_spacing(struct settings *s, nb_context *ctx, double *dmi
     if (status == NB_OK) status = nb_simulator_describe(sim, NULL, &d);
     if (status == NB_OK) {
         const double reach = d.interpolate == NB_LOOKUP_TRICUBIC ? 2 : 0.5;
-        *dmin = 1 / (d.qmax + reach * sum_of_stars(&d));
+        const double q = s->fit.boxes_q > 0 ? fmin(s->fit.boxes_q, d.qmax) : d.qmax;
+        *dmin = 1 / (q + reach * sum_of_stars(&d));
     }
     nb_simulator_free(sim);
     return status;

@@ -26,6 +26,7 @@ struct shown {
     const char **identifier; /* (n) */
     const struct expt_entry *entry; /* of the file that has them */
     int own; /* the experiment whose crystal is no further lattice */
+    int all; /* 1: every reflection is taken for one on this image */
     int id, lattice; /* the last id that lattice_of() saw, and its result */
 };
 
@@ -95,9 +96,10 @@ static int lattice_of(const nb_reflections *table, int id, struct shown *on)
 static int is_shown(const nb_reflections *table, const struct columns *c, size_t i,
                     struct shown *on)
 {
-    if (lattice_of(table, c->id ? c->id[i] : 0, on) < 0) return 0;
+    if (!on->all && lattice_of(table, c->id ? c->id[i] : 0, on) < 0) return 0;
     if (c->hkl && c->hkl[3 * i] == 0 && c->hkl[3 * i + 1] == 0 && c->hkl[3 * i + 2] == 0)
         return 0;
+    if (on->all) return 1;
     if (c->bbox && on->array >= 0
         && !(c->bbox[6 * i + 4] <= on->array && on->array < c->bbox[6 * i + 5]))
         return 0;
@@ -113,6 +115,7 @@ static int find_shown(const struct inputs *in, int alone, int experiment, int im
     int first = experiment;
     out->own = experiment;
     out->entry = experiment_entry(in, experiment);
+    out->all = image == ANY_IMAGE;
     out->array = in->experiment.images > 0 ? image : -1;
     out->experiment = calloc(n + 1, sizeof *out->experiment);
     out->identifier = calloc(n + 1, sizeof *out->identifier);

@@ -113,3 +113,18 @@ nb_status attacked_fit_expected(void)
     nb_fit_free(fit);
     return status;
 }
+nb_status attacked_spots(void)
+{
+    static int box[8] = {0, 8, 0, 8, 1, 9, 2, 10};
+    nb_scene scene = *attacked_fits.scene;
+    const nb_target target = {.observed = attacked_fits.observed};
+    nb_spot_size spot[2];
+    nb_start start;
+    nb_status status;
+
+    scene.detector.box = box;
+    scene.detector.nbox = 2;
+    status = nb_spot_sizes_measure(attacked_fits.ctx, &scene, &target, spot);
+    return status == NB_OK ? nb_spot_sizes_start(attacked_fits.ctx, 2, spot, &start)
+                           : status;
+}

@@ -387,6 +387,7 @@ static const struct call {
              {"nb_fit_write", attacked_fit_filed, 0},
              {"nb_fit_read", attacked_fit_filed, 0},
              {"nb_fit_create_expected", attacked_fit_expected, 0},
+             {"nb_spot_sizes_measure, nb_spot_sizes_start", attacked_spots, 0},
              {"nb_digitize", digitize, 1},
              {"nb_nxmx_create", attacked_nxmx_written, 1},
              {"nb_nxmx_append", attacked_nxmx_written, 1},
@@ -498,7 +499,6 @@ static void write_inputs(void)
 {
     static const int hkl[6] = {1, 2, 3, 2, 2, 3};
     static const double f[2] = {4, 5};
-
     const nb_mtz mtz = {.cell = {30, 40, 50, 90, 90, 90}};
 
     if (nb_hkl_create(own, 2, hkl, f, &reflections) != NB_OK

@@ -53,10 +53,10 @@ ROWS
 printf '20 40 30 50\n60 80 70 90\n' > boxes.txt
 python3 "$here/refl.py" rows.txt some.refl
 inputs="$inputs some.refl boxes.txt"
-run -expt stills.expt:0 $start -fit misset,scale -refl some.refl
+run -expt stills.expt:0 $start -fit misset,scale -refl some.refl -param scale=1
 is "882 pixels in the boxes of experiment 0" grep -q '882 pixels of 1 image$' out
 values out > by_table
-run -expt stills.expt:0 $start -fit misset,scale -boxes boxes.txt
+run -expt stills.expt:0 $start -fit misset,scale -boxes boxes.txt -param scale=1
 values out > by_text
 is "a table fits as a text of the same boxes" cmp -s by_table by_text
 is "with values" test "$(wc -l < by_table)" -eq 4

@@ -12,6 +12,7 @@
 
 #include "io/experiments.h"
 #include "nanobrag_io/experiment/models.h"
+#include "scene/mosaic.h"
 #include "scene/probe.h"
 #include "support/files.h"
 #include "support/worst.h"
@@ -519,9 +520,59 @@ static int rows(void)
     return 0;
 }
 
+/* ---- mosaicity ---- */
+
+/* The profile model of dials.integrate, where the crystal states no mosaicity. */
+static int profile(void)
+{
+    static const struct {
+        const char *crystal, *profile;
+        double sigma; /* 0: none is found; -1: the file is refused */
+    } rows[] = {
+        {"", "{\"sigma_b\": 0.02, \"sigma_m\": 0.04}", 0.04},
+        {"", "{\"sigma_m\": [0.03, 0.04, 0.08]}", 0.05},
+        {", \"mosaicity\": 0.07", "{\"sigma_m\": 0.04}", 0.07},
+        {", \"mosaicity\": 0.0", "{\"sigma_m\": 0.04}", 0.04},
+        {"", "{\"sigma_m\": 0}", 0},
+        {"", "{\"sigma_b\": 0.02}", 0},
+        {"", "", 0},
+        {"", "{\"sigma_m\": []}", -1},
+        {"", "{\"sigma_m\": [0.04, \"x\"]}", -1},
+        {"", "{\"sigma_m\": \"x\"}", -1},
+    };
+
+    if (!has_feature("cjson")) return tap_skip("this build has no cJSON");
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char changed[200];
+        char *named =
+            text_with(expt_text, "\"crystal\": 0}", "\"crystal\": 0, \"profile\": 0}");
+        char *text;
+        nb_experiment e;
+
+        (void)snprintf(changed, sizeof changed, "%s}],\n\"profile\": [%s]", rows[i].crystal,
+                       rows[i].profile);
+        text = text_with(named, ", \"mosaicity\": 0.05}],\n\"profile\": []", changed);
+        if (rows[i].sigma < 0)
+            tap_check(parse(text, 0, &e) == NB_ERR_FORMAT
+                          && strstr(nb_context_message(probe_context()), "sigma_m"),
+                      "refused: %s", nb_context_message(probe_context()));
+        else {
+            check_ok(parse(text, 0, &e), "the text");
+            tap_close(rows[i].profile, e.scene.crystal.mosaic[0],
+                      rows[i].sigma / MOSAIC_OF_SPREAD, EXPERIMENT_UNIT);
+            tap_check(!(e.found & NB_FOUND_MOSAIC) == (rows[i].sigma == 0), "found %u",
+                      e.found);
+        }
+        free(named);
+        free(text);
+    }
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
+        {"profile", profile},
         {"two", two},
         {"common", common},
         {"which", which},

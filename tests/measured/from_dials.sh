@@ -1,7 +1,8 @@
 #!/bin/sh
 # from_dials.sh PROGRAM DATA - fits of measured images by one command each, from the files of
 # DIALS: the images that the .expt names, compressed or not, and boxes by the .refl, in the
-# folder NANOBRAG_MEASURED_DATA. Skipped without that folder. SPDX-License-Identifier: MIT
+# folder NANOBRAG_MEASURED_DATA. All start values come from the spots. Skipped without that folder.
+# SPDX-License-Identifier: MIT
 . "$(dirname "$0")/frames.sh"
 folder=$(dirname "$frames")
 
@@ -11,8 +12,11 @@ fit()
     echo "# $1"
     name=$1
     shift
-    run -gauss_xtal -planes -fluence 1e24 "$@" -exptout fitted.expt -fittable shots.csv
+    run -gauss_xtal -planes "$@" -exptout fitted.expt -fittable shots.csv
     is "$name: converged" test "$code" -eq 0
+    is "$name: starts by the spots" grep -q 'the fit starts from -Na .* by the sizes of' err
+    is "$name: no gain is found where a detector counts or a header states it" \
+        test "$(grep -c 'takes -gain' err)" -eq 0
     is "$name: a table with a row for each image" \
         test "$(wc -l < work/shots.csv)" -eq $((1 + $(sed -n 's/.* pixels of \([0-9]*\) image.*/\1/p' out)))
     is "$name: the .expt keeps its identifiers" sh -c "grep -q '\"identifier\"' work/fitted.expt"
@@ -30,15 +34,14 @@ median() { sed -n 's/^boxes.* median of \([0-9.]*\)$/\1/p' out; }
 
 # fifteen frames of a sweep on a Pilatus (byte offset, gzip), from the model of the whole sweep
 fit L-cysteine -expt "$frames/static_01.expt" -refl "$frames/indexed.refl" \
-    -mtz "$frames/measured_F.mtz" -oversample 2 -Na 100 -Nb 70 -Nc 45 -mosaic 0.3 \
-    -fit misset,scale,mosaic,ncells,cell -coarse off
+    -mtz "$frames/measured_F.mtz" -oversample 2 -fit misset,scale,mosaic,ncells,cell -coarse off
 is "fifteen images" grep -q 'of 15 images' out
 figure "loss" "$(sed -n 's/.*passes, loss \([0-9.]*\) for.*/\1/p' out)" 62740
 figure "boxes alike of 215" "$(alike)" -168
 
 # the same frames from dials.index, whose detector is the header's: it is fitted too
 fit "L-cysteine as indexed" -expt "$frames/indexed.expt" -refl "$frames/indexed.refl" \
-    -mtz "$frames/measured_F.mtz" -oversample 2 -Na 100 -Nb 70 -Nc 45 -mosaic 0.3 -coarse off \
+    -mtz "$frames/measured_F.mtz" -oversample 2 -coarse off \
     -fit misset,scale,cell,origin,close_distance,detector_rot,mosaic,ncells -errors boxes
 is "frames share 46 boxes, though each has others" grep -q '^errors .*among 46 boxes' out
 figure "loss, as indexed" "$(sed -n 's/.*passes, loss \([0-9.]*\) for.*/\1/p' out)" 36500
@@ -46,13 +49,13 @@ figure "boxes alike of 215, as indexed" "$(alike)" -170
 
 # an XFEL still on a Rayonix (x-CBF_PACKED), without a model of the structure
 fit kapton -expt "$folder/kapton/indexed.expt" -refl "$folder/kapton/indexed.refl" \
-    -default_F 100 -N 20 -mosaic 0.1 -fit misset,scale,mosaic,ncells,cell
+    -default_F 100 -fit misset,scale,mosaic,ncells,cell
 figure "boxes alike of 42" "$(alike)" -41
 figure "median correlation" "$(median)" -0.85
 
 # a still of a grid scan on a Pilatus3 (byte offset, bzip2)
 fit thaumatin -expt "$folder/thaumatin/refined.expt" -refl "$folder/thaumatin/indexed.refl" \
-    -hkl "$folder/thaumatin/self.hkl" -Na 30 -Nb 30 -Nc 15 -mosaic 0.05 \
+    -hkl "$folder/thaumatin/self.hkl" \
     -fit misset,scale,mosaic,ncells,cell
 figure "boxes alike of 738" "$(alike)" -665
 figure "median correlation" "$(median)" -0.65

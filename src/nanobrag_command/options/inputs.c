@@ -344,7 +344,6 @@ int inputs_read(struct inputs *in, struct settings *s, struct messages *messages
     if (!code) code = reflections_open(messages, ctx, in);
     if (!code) code = geometry_apply(in, s, messages);
     if (!code) code = read_boxes(in, s, messages, ctx);
-    if (!code && s->pdb) code = factors_calculate(in, s, messages, ctx);
     return code;
 }
 

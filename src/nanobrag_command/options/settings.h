@@ -71,6 +71,8 @@ struct fit_settings {
     int loss, coarse, scaling, fitimage_kind; /* NB_LOSS_..., NB_COARSE_...,
                                                  NB_FIT_SCALING_..., NB_FIT_... */
     double readout, gain, pedestal, saturation, delta; /* 0: not given */
+    double found_gain; /* of images that state none; 0: 1 */
+    double boxes_q; /* largest |q| for which a fit needs F, 1/A; 0: of the detector */
     int passes, fisher, planes, holdout, outliers;
     double seconds;
 };

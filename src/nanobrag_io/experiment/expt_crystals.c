@@ -48,6 +48,35 @@ nb_status expt_read_crystal(const struct expt *e, const cJSON *crystal, struct m
     return read_mosaicity(e, crystal, m);
 }
 
+nb_status expt_read_profile(const struct expt *e, const cJSON *experiment, struct models *m)
+{
+    const cJSON *which = cJSON_GetObjectItemCaseSensitive(experiment, "profile");
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(e->root, "profile"), *item;
+    const cJSON *sigma;
+    double sum = 0;
+    int n = 0;
+
+    if (m->found & NB_FOUND_MOSAIC || !cJSON_IsNumber(which)) return NB_OK;
+    sigma = cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(list, which->valueint),
+                                             "sigma_m");
+    if (!sigma) return NB_OK;
+    if (cJSON_IsNumber(sigma)) {
+        sum = sigma->valuedouble;
+        n = 1;
+    }
+    cJSON_ArrayForEach(item, sigma)
+    {
+        if (!cJSON_IsNumber(item)) return expt_wrong(e, "profile", "sigma_m", "numbers");
+        sum += item->valuedouble;
+        n++;
+    }
+    if (n == 0) return expt_wrong(e, "profile", "sigma_m", "a number");
+    if (!(sum / n > 0 && sum / n < 180)) return NB_OK;
+    m->mosaic = sum / n / MOSAIC_OF_SPREAD;
+    m->found |= NB_FOUND_MOSAIC;
+    return NB_OK;
+}
+
 /* ---- experiments that share an image ---- */
 
 /* Returns the number of the model of this kind that an experiment names; NULL if it names

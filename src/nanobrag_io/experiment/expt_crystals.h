@@ -15,6 +15,12 @@
 nb_status expt_read_crystal(const struct expt *e, const cJSON *crystal, struct models *m,
                             char space_group[GEMMI_NAME]);
 
+/* Takes the mosaicity from the profile model of an experiment, sigma_m of dials.integrate,
+ * in degrees, if its crystal states none. Of a list, one for each image, the mean counts.
+ */
+nb_status expt_read_profile(const struct expt *e, const cJSON *experiment,
+                            struct models *m);
+
 /* Returns 1 if the crystal of experiment `other` is a lattice of the image of experiment
  * `own`. If both have the same image and different crystals, but not the same beam,
  * detector or goniometer, *differs becomes the name of the first of these that differs;

@@ -238,7 +238,10 @@ nb_status expt_read_models(const struct expt *e, const cJSON *experiment, struct
     if (model) NB_TRY(read_scan(e, model, source->quiet, m, &out->images));
     NB_TRY(find_model(e, experiment, "crystal", "A_at_scan_points", &model,
                       list + SCAN_CRYSTAL));
-    if (model) NB_TRY(expt_read_crystal(e, model, m, out->space_group));
+    if (model) {
+        NB_TRY(expt_read_crystal(e, model, m, out->space_group));
+        NB_TRY(expt_read_profile(e, experiment, m));
+    }
     memcpy(source->real_axes, m->real_axes, sizeof source->real_axes);
     NB_TRY(find_model(e, experiment, "goniometer", "setting_rotation_at_scan_points",
                       &model, list + SCAN_SETTING));

@@ -151,8 +151,9 @@ nb_status cbf_header(nb_context *ctx, const char *name, struct span text,
 
         v[0] *= found ? items[i].factor : 1;
         if (!found && items[i].cif) found = cif_number(text, items[i].cif, 0, v);
-        if (found && (v[0] > 0 || !items[i].is_positive))
-            memcpy((char *)image + items[i].member, v, sizeof *v);
+        if (!found || (v[0] <= 0 && items[i].is_positive)) continue;
+        memcpy((char *)image + items[i].member, v, sizeof *v);
+        image->has_gain |= items[i].member == offsetof(nb_measured, gain);
     }
     n = mini_numbers(text, "Pixel_size", 2, v);
     if (n > 0) {

@@ -43,6 +43,7 @@ static void read_smv_header(const nb_smv *smv, nb_measured *image)
         {{"GAIN"}, offsetof(nb_measured, gain)},
     };
 
+    image->gain = NAN;
     for (size_t i = 0; i < sizeof items / sizeof *items; i++)
         for (int k = 0; k < 3; k++) {
             double value;
@@ -51,7 +52,8 @@ static void read_smv_header(const nb_smv *smv, nb_measured *image)
             memcpy((char *)image + items[i].member, &value, sizeof value);
             break;
         }
-    if (!(image->gain > 0)) image->gain = 1;
+    image->has_gain = image->gain > 0;
+    if (!image->has_gain) image->gain = 1;
 }
 
 static nb_status parse_smv(nb_context *ctx, const char *name, const void *bytes, size_t n,

@@ -31,7 +31,9 @@ static struct counting counting_of(const struct run *run, const nb_measured *ima
     const struct settings *const s = run->command.s;
     const nb_panel *const panel = d->npanel > 0 ? d->panel + i : NULL;
     struct counting c = {.pedestal = image->pedestal,
-                         .gain = image->gain,
+                         .gain = !image->has_gain && s->fit.found_gain > 0
+                                     ? s->fit.found_gain
+                                     : image->gain,
                          .overload = image->overload,
                          .low = -INFINITY,
                          .high = INFINITY,
@@ -527,4 +529,11 @@ void fit_image_free(struct fit_image *image)
     free(image->weight);
     nb_experiment_clear(&image->own);
     memset(image, 0, sizeof *image);
+}
+
+struct fit_image *fit_image_of(const nb_shot *loaded)
+{
+    /* the image contains the scene as a member */
+    return (struct fit_image *)((char *)(uintptr_t)loaded->scene
+                                - offsetof(struct fit_image, scene));
 }

@@ -128,6 +128,7 @@ static nb_status load(void *user, int64_t shot, nb_shot *out)
         if (!job->fit && job->sources.at[i].file)
             note_image(job, image, job->sources.at[i].file);
     }
+    if (job->scale > 0) image->scene.crystal.scale = job->scale;
     *out = fit_shot_of(job, i, image);
     return NB_OK;
 }
@@ -137,10 +138,7 @@ static void unload(void *user, int64_t shot, nb_shot *loaded)
     struct fit_job *const job = user;
     (void)shot;
     if (job->kept) return;
-    /* the image contains the scene as a member */
-    struct fit_image *const image =
-        (struct fit_image *)((char *)(uintptr_t)loaded->scene
-                             - offsetof(struct fit_image, scene));
+    struct fit_image *const image = fit_image_of(loaded);
     fit_image_free(image);
     free(image);
 }
@@ -500,6 +498,8 @@ int fit_run(struct run *run)
         return code;
     }
     if (!code) code = expt_out_begin(&job);
+    const nb_fit_options options = fit_options_of(&job);
+    if (!code) code = start_scale_find(&job, &options);
     if (!code) code = create(&job);
     if (!code) code = minimise(&job);
     if (code == EXIT_INTERRUPTED) tell_interrupt(&job);

@@ -155,6 +155,15 @@ nb_status fit_image_read(const struct run *run, nb_context *ctx,
                          struct fit_image *out, char why[FIT_WHY]);
 void fit_image_free(struct fit_image *image);
 
+/* Returns the image whose scene a loaded shot has. */
+struct fit_image *fit_image_of(const nb_shot *loaded);
+
+/* ---- start_scale.c ---- */
+
+/* Finds the scale at which a fit with boxes of -refl starts, if it is free and no option
+ * states it. The callbacks of `by` load the images. Returns 0 or the exit status. */
+int start_scale_find(struct fit_job *job, const nb_fit_options *by);
+
 /* ---- fit_run.c ---- */
 
 /* Runs the fit of a command line, up to its report and files. Returns the exit status. */
@@ -196,6 +205,7 @@ struct fit_job {
     char mismatch[FIT_WHY];
     size_t nmismatch;
     struct fit_residuals fitted, held_out;
+    double scale; /* at which images start; 0: as their scenes do */
     int passes; /* number of passes so far */
     int code; /* exit status of a failure in a callback */
     char why[FIT_WHY];
