@@ -18,6 +18,8 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[2]
 HKL = ["-hkl", str(ROOT / "examples/data/2erl_p1.hkl"), "-gauss_xtal"]
 SIDE = 1000
+CRYSTAL = "-cell 53.91 23.10 23.10 90 110.4 90 -lambda 1.2 -distance 120 -pixel 0.1"
+FIT = "-expt s.expt -data s.img -refl s.refl -planes -fit misset,scale,mosaic,ncells,cell"
 # N along a, b, c; mosaic spread; fluence
 STILLS = [((6, 14, 14), 0.5, 2e27), ((10, 24, 24), 0.5, 5e26), ((20, 46, 46), 0.3, 1e26),
           ((20, 46, 46), 0.05, 2e25), ((15, 35, 35), 0.8, 2e26), ((8, 40, 20), 0.3, 5e26),
@@ -32,7 +34,7 @@ def peaks(image, most=60, edge=15):
         if image[s, f] < 20:
             break
         if edge < s < SIDE - edge and edge < f < SIDE - edge:
-            boxes.append("0 %d %d %d %d\n" % (f - 4, f + 5, s - 4, s + 5))
+            boxes.append(f"0 {f - 4} {f + 5} {s - 4} {s + 5}\n")
         image[max(0, s - edge) : s + edge + 1, max(0, f - edge) : f + edge + 1] = -1
     return boxes
 
@@ -41,7 +43,7 @@ def simulate(program, n, mosaic, fluence, seed):
     """Writes s.img, s.expt without a mosaicity, and s.refl; returns the number of boxes."""
     random.seed(seed)
     misset = [str(random.uniform(0, 360)) for _ in range(3)]
-    still = [program, *HKL, *"-cell 53.91 23.10 23.10 90 110.4 90 -lambda 1.2 -distance 120 -pixel 0.1".split(),
+    still = [program, *HKL, *CRYSTAL.split(),
              "-detpixels", str(SIDE), "-oversample", "2", "-fluence", str(fluence), "-misset", *misset,
              "-Na", str(n[0]), "-Nb", str(n[1]), "-Nc", str(n[2]), "-mosaic", str(mosaic),
              "-mosaic_domains", "200", "-mosaic_seed", str(1000 + seed), "-quiet"]  # fmt: skip
@@ -60,7 +62,7 @@ def simulate(program, n, mosaic, fluence, seed):
 
 
 def main(program):
-    fit = [program, *HKL, *"-expt s.expt -data s.img -refl s.refl -planes -fit misset,scale,mosaic,ncells,cell".split()]
+    fit = [program, *HKL, *FIT.split()]
     print("boxes | N, mosaic: truth | start | end")
     for seed, (n, mosaic, fluence) in enumerate(STILLS, 1):
         boxes = simulate(program, n, mosaic, fluence, seed)

@@ -133,6 +133,7 @@ def read_image(path: str | os.PathLike[str], frame: int = 0) -> MeasuredImage:
         overload=overload,
         pedestal=panel.get_pedestal(),
         gain=panel.get_gain() or 1.0,
+        has_gain=panel.get_gain() not in (0, 1),  # 1 is dxtbx's word for a gain that it does not know
         spectrum=spectrum,
         weights=weights,
     )
