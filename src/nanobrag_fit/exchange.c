@@ -282,36 +282,43 @@ static nb_status take_found(const struct team *team, const double *count, const 
     return NB_OK;
 }
 
-/* Copies what was found of the outliers of each shot to all processes. */
-static nb_status bring_found(const struct team *team)
+/* Copies what was found to all processes; `count` has the numbers of this process. */
+static nb_status bring_counted(const struct team *team, double *count)
 {
     nb_fit *fit = team->fit;
-    const size_t nshot = fit->layout.nshot;
-    double *count = malloc(nshot * sizeof *count), *numbers = NULL;
+    double *numbers;
     size_t n = 0;
-    nb_status status =
-        agree(team, count ? NB_OK : fail_memory(fit->ctx, "the outliers of a fit"));
+    nb_status status;
 
-    if (status == NB_OK) {
-        leave_to_others(count, nshot);
-        for (size_t i = first_of(team, team->rank); i < first_of(team, team->rank + 1); i++)
-            count[i] = (double)fit->outliers[i].nfound;
-        status = add_up(team, count, nshot);
-    }
-    for (size_t i = 0; status == NB_OK && i < nshot; i++) n += (size_t)count[i];
-    if (status == NB_OK) {
-        numbers = malloc((n + 1) * sizeof *numbers);
-        status =
-            agree(team, numbers ? NB_OK : fail_memory(fit->ctx, "the outliers of a fit"));
-    }
+    NB_TRY(add_up(team, count, fit->layout.nshot));
+    for (size_t i = 0; i < fit->layout.nshot; i++) n += (size_t)count[i];
+    numbers = malloc((n + 1) * sizeof *numbers);
+    status = agree(team, numbers ? NB_OK : fail_memory(fit->ctx, "the outliers of a fit"));
+    if (!numbers) return status;
     if (status == NB_OK) {
         leave_to_others(numbers, n);
         place_found(team, count, numbers);
         status = add_up(team, numbers, n);
     }
     if (status == NB_OK) status = agree(team, take_found(team, count, numbers));
-    free(count);
     free(numbers);
+    return status;
+}
+
+/* Copies what was found of the outliers of each shot to all processes. */
+static nb_status bring_found(const struct team *team)
+{
+    nb_fit *fit = team->fit;
+    double *count = calloc(fit->layout.nshot + 1, sizeof *count);
+    nb_status status =
+        agree(team, count ? NB_OK : fail_memory(fit->ctx, "the outliers of a fit"));
+
+    if (!count) return status;
+    leave_to_others(count, fit->layout.nshot);
+    for (size_t i = first_of(team, team->rank); i < first_of(team, team->rank + 1); i++)
+        count[i] = (double)fit->outliers[i].nfound;
+    if (status == NB_OK) status = bring_counted(team, count);
+    free(count);
     return status;
 }
 

@@ -38,7 +38,7 @@ static const double mean_of_median = 2.2;
 
 struct judged {
     size_t shot, number;
-    const struct outliers_box *box;
+    struct outliers_box box;
     double off; /* robust deviations above the median */
     int stays;
 };
@@ -55,16 +55,16 @@ static size_t boxes_of(const struct outliers_shot *o)
     return o->nfound > 0 ? (size_t)o->found[0] : 0;
 }
 
-static struct outliers_box *box_of(const struct outliers_shot *o, size_t b)
+static struct outliers_box box_of(const struct outliers_shot *o, size_t b)
 {
-    return (struct outliers_box *)(o->found + 1) + b;
+    return ((const struct outliers_box *)(o->found + 1))[b];
 }
 
 /* Returns 1 if a box is judged now. One that loses a pixel now waits for the next round, as
  * the pixel has spoilt its background. */
 static int is_judged(const struct judged *j)
 {
-    return j->box->pixels > 0 && j->box->single == 0;
+    return j->box.pixels > 0 && j->box.single == 0;
 }
 
 /* Returns the entry of a box that left before, or NULL. */
@@ -104,7 +104,7 @@ static double part_of(const struct judges *w, int which)
     size_t n = 0;
 
     for (size_t i = 0; i < w->n; i++) {
-        const struct outliers_box *b = w->at[i].box;
+        const struct outliers_box *b = &w->at[i].box;
 
         if (is_judged(w->at + i) && b->energy[which] > spot_least * sqrt(b->variance))
             w->value[n++] = b->excess[which] / b->energy[which];
@@ -128,16 +128,16 @@ static void measure(const struct judges *w, int which)
     size_t n = 0;
 
     for (size_t i = 0; i < w->n; i++)
-        if (is_judged(w->at + i)) w->value[n++] = z_of(w->at[i].box, which, part);
+        if (is_judged(w->at + i)) w->value[n++] = z_of(&w->at[i].box, which, part);
     if (n == 0) return;
     middle = outliers_median(w->value, n);
     for (size_t i = 0; i < n; i++) w->value[i] = fabs(w->value[i] - middle);
     deviation = fmax(outliers_deviation * outliers_median(w->value, n), 1);
     for (size_t i = 0; i < w->n; i++) {
         struct judged *j = w->at + i;
-        const double off = (z_of(j->box, which, part) - middle) / deviation;
+        const double off = (z_of(&j->box, which, part) - middle) / deviation;
         const int leaves =
-            off > off_most && j->box->excess[which] > share_least * j->box->energy[which];
+            off > off_most && j->box.excess[which] > share_least * j->box.energy[which];
 
         if (!is_judged(j)) continue;
         j->off = which == 0 ? off : fmax(j->off, off);
@@ -161,7 +161,7 @@ static size_t choose(struct judged *at, size_t n)
 {
     size_t most = 0, leave = 0;
 
-    for (size_t i = 0; i < n; i++) most += at[i].box->pixels > 0;
+    for (size_t i = 0; i < n; i++) most += at[i].box.pixels > 0;
     qsort(at, n, sizeof *at, worst_first);
     while (leave < n && leave < most / ONE_IN && !at[leave].stays) leave++;
     return leave;
@@ -201,7 +201,7 @@ static int relist(nb_fit *fit, size_t shot, const struct judged *at, size_t leav
 
     if (!out) return 0;
     for (size_t i = 0; i < leave; i++) {
-        const struct outliers_box *b = at[i].box;
+        const struct outliers_box *b = &at[i].box;
 
         out[n++] =
             (nb_fit_outlier){(int)at[i].number, (int)b->fast, (int)b->slow, at[i].off};

@@ -73,7 +73,7 @@ nb_status outliers_hide(nb_fit *fit, nb_context *ctx, size_t shot, nb_shot *load
     unsigned char *stays;
     size_t pixels;
 
-    if (hidden_of(fit, shot) == 0) return NB_OK;
+    if (!o || hidden_of(fit, shot) == 0) return NB_OK;
     d = &loaded->scene->detector;
     pixels = (size_t)o->nslow * (size_t)o->nfast;
     for (size_t i = 0; i < o->n; i++)

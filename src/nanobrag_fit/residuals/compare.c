@@ -330,10 +330,10 @@ nb_status compare_outliers(struct fit_worker *w, nb_simulator *sim, const nb_sho
 
     if (status == NB_OK) status = check_observed(&c);
     if (status == NB_OK) {
-        variance = calloc((size_t)c.d.nslow * (size_t)c.d.nfast, sizeof *variance);
+        variance = calloc((size_t)c.d.nslow * (size_t)c.d.nfast + 1, sizeof *variance);
         if (!variance) status = fail_memory(c.ctx, "the outliers of a shot");
     }
-    if (status == NB_OK) {
+    if (variance) {
         take_model(&c);
         visit(&c, note_variance, variance);
         image.detector = &c.scene.detector;
