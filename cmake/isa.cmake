@@ -40,7 +40,11 @@ target_compile_options(nanobrag_scalar INTERFACE -fno-openmp -Wno-unknown-pragma
 
 # sanitizers make ten times the code of these loops, and gcc needs minutes for it at -O3
 set(nanobrag_isa_optimise $<$<NOT:$<CONFIG:Debug>>:-O3>)
-if(CMAKE_C_FLAGS MATCHES "-fsanitize")
+option(NANOBRAG_SANITIZE_LOOPS "Pixel loops have the sanitizers of the rest, if any" ON)
+mark_as_advanced(NANOBRAG_SANITIZE_LOOPS)
+if(NOT NANOBRAG_SANITIZE_LOOPS)
+  set(nanobrag_isa_optimise -fno-sanitize=all -O2)
+elseif(CMAKE_C_FLAGS MATCHES "-fsanitize")
   set(nanobrag_isa_optimise "")
 endif()
 

@@ -147,7 +147,7 @@ static bool reach(Thread &t, const Instruction &i, size_t n, bool write, bool at
     Space space;
     const uint64_t a = address_of(t, i, space);
 
-    if (a % n) return refuse(t, i, "MISALIGNED", a, n, 716);
+    if (a & (n - 1)) return refuse(t, i, "MISALIGNED", a, n, 716);
     switch (space) {
     case SHARED:
         if (!within(a, n, b.shared.size()))

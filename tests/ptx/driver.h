@@ -79,8 +79,8 @@ Result inside(const char *what);
 Result after(Result of_work);
 void misuse(const char *what, const char *text);
 
-/* plant.cpp: put the faults into a module that the environment asks for. */
-void plant(Module &m);
+/* plant.cpp: put the faults into a kernel that the environment asks for. */
+void plant(const Module &m, Kernel &k);
 uint64_t spoilt_runs(); /* how often spoilt instructions ran */
 
 /* streams.cpp */

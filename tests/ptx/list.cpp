@@ -21,8 +21,9 @@ static int listed(const char *file)
         const auto m = ptx::parse(text.str(), memory);
 
         for (auto &x : m->kernels) {
-            const ptx::Kernel &k = *x.second;
+            ptx::Kernel &k = *x.second;
 
+            ptx::complete(*m, k);
             bad += !k.unsupported.empty();
             printf("%s %s: %zu instructions, %d registers, %zu shared, %zu local%s%s\n",
                    file, x.first.c_str(), k.code.size(), k.nregisters, k.shared_bytes,

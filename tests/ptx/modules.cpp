@@ -112,6 +112,15 @@ static bool allowed(const Config &c)
            && c.grid[0] <= 2147483647u && c.grid[1] <= 65535 && c.grid[2] <= 65535;
 }
 
+/* the kernel of a function, which is read when it is first asked for */
+static Kernel &kernel_of(const Function &f)
+{
+    if (!f.kernel->code.empty()) return *f.kernel;
+    complete(*f.module, *f.kernel);
+    plant(*f.module, *f.kernel);
+    return *f.kernel;
+}
+
 extern "C" {
 
 Result cuModuleLoadDataEx(Loaded **out, const void *image, unsigned n,
@@ -136,7 +145,6 @@ Result cuModuleLoadDataEx(Loaded **out, const void *image, unsigned n,
         fprintf(stderr, "ptx: %s\n", why.c_str());
         return INVALID_PTX;
     }
-    plant(*m->code);
     keep(text);
     *out = m.release();
     return 0;
@@ -150,8 +158,6 @@ Result cuModuleGetFunction(Function **out, Loaded *m, const char *name)
     if (r) return r;
     const auto at = m->code->kernels.find(name);
     if (at == m->code->kernels.end()) return NOT_FOUND;
-    if (!at->second->unsupported.empty())
-        machine().report("UNSUPPORTED", name, at->second->unsupported);
     Function &f = m->functions[name];
     f.module = m->code.get();
     f.kernel = at->second.get();
@@ -174,7 +180,8 @@ Result cuFuncGetAttribute(int *out, unsigned which, Function *f)
     enum { LOCAL_BYTES = 3 };
 
     if (which != LOCAL_BYTES) return INVALID_VALUE;
-    *out = (int)f->kernel->local_bytes;
+    const Lock lock;
+    *out = (int)kernel_of(*f).local_bytes;
     return inside("cuFuncGetAttribute");
 }
 
@@ -194,7 +201,7 @@ Result cuLaunchKernelEx(const Config *c, Function *f, void **arguments, void **e
         return INVALID_VALUE;
     }
     if (!allowed(*c)) return INVALID_VALUE;
-    const Kernel &k = *f->kernel;
+    const Kernel &k = kernel_of(*f);
     std::vector<uint8_t> bytes(k.param_bytes);
     for (size_t n = 0; n < k.param_sizes.size(); n++)
         memcpy(bytes.data() + k.param_offsets[n], arguments[n], k.param_sizes[n]);

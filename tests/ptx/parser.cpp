@@ -231,7 +231,7 @@ void Parser::finish_kernel()
 }
 
 /* Read a label, and the list of branches that may follow it; false: there is none. */
-bool Parser::label(const std::string &text, size_t &at, int &line)
+bool Parser::label(size_t &at, int &line)
 {
     size_t n = at;
 
@@ -249,10 +249,12 @@ bool Parser::label(const std::string &text, size_t &at, int &line)
     return true;
 }
 
-void Parser::body(const std::string &text, size_t &at, int &line)
+void Parser::body(Kernel &kernel)
 {
-    int depth = 1;
+    size_t at = kernel.body;
+    int depth = 1, line = kernel.line;
 
+    k = &kernel;
     jumps.clear(), labels.clear(), constants.clear();
     label_lists.clear(), table_uses.clear();
     while (depth > 0) {
@@ -261,7 +263,7 @@ void Parser::body(const std::string &text, size_t &at, int &line)
             depth += text[at++] == '{' ? 1 : -1;
             continue;
         }
-        if (label(text, at, line)) continue;
+        if (label(at, line)) continue;
         const size_t end = text.find(';', at);
         const std::string s = text.substr(at, end - at);
         const bool ignored =
@@ -274,17 +276,20 @@ void Parser::body(const std::string &text, size_t &at, int &line)
         at = end + 1;
     }
     finish_kernel();
+    k = nullptr;
 }
 
-void Parser::entry(const std::string &text, size_t &at, int &line)
+/* Read the head of a kernel, and pass its body. */
+void Parser::entry(size_t &at, int &line)
 {
     auto kernel = std::make_unique<Kernel>();
+    Kernel *const k = kernel.get();
+    int depth = 1;
     const size_t brace = text.find('{', at);
     const std::string head = text.substr(at, brace - at);
     const size_t open = head.find('('), close = head.find(')');
     std::string name = head.substr(head.find(".entry") + 6);
 
-    k = kernel.get();
     k->name = name = trim(name.substr(0, name.find('(')));
     if (open != std::string::npos)
         for (auto &p : operands(head.substr(open + 1, close - open - 1))) {
@@ -297,8 +302,12 @@ void Parser::entry(const std::string &text, size_t &at, int &line)
             k->param_bytes += v.bytes;
         }
     line += (int)std::count(head.begin(), head.end(), '\n');
-    at = brace + 1;
-    body(text, at, line);
+    k->body = at = brace + 1;
+    k->line = line;
+    for (; depth > 0 && at < text.size(); at++) {
+        line += text[at] == '\n';
+        depth += (text[at] == '{') - (text[at] == '}');
+    }
     m.kernels[name] = std::move(kernel);
 }
 
@@ -321,7 +330,6 @@ static std::string without_comments(std::string text)
 
 void Parser::module()
 {
-    const std::string text = without_comments(m.text);
     size_t at = 0;
     int line = 1;
 
@@ -342,7 +350,7 @@ void Parser::module()
         if (stop == std::string::npos) return;
         const std::string head = text.substr(at, stop - at);
         if (head.find(".entry") != std::string::npos) {
-            entry(text, at, line);
+            entry(at, line);
         } else if (head.find(".func") != std::string::npos) {
             throw std::string("a .func: calls of functions are not supported");
         } else {
@@ -360,9 +368,14 @@ std::unique_ptr<Module> parse(const std::string &text, Memory &memory)
 {
     auto m = std::make_unique<Module>();
 
-    m->text = text;
-    Parser(*m, memory).module();
+    m->parser = std::make_shared<Parser>(*m, memory, without_comments(text));
+    m->parser->module();
     return m;
+}
+
+void complete(Module &module, Kernel &kernel)
+{
+    if (kernel.code.empty()) module.parser->body(kernel);
 }
 
 } // namespace ptx

@@ -21,7 +21,8 @@ struct Variable {
 struct Parser {
     Module &m;
     Memory &memory;
-    Kernel *k = nullptr;
+    std::string text; /* without comments */
+    Kernel *k = nullptr; /* whose body is read */
     std::map<std::string, std::pair<Space, int64_t>> symbols;
     std::map<std::string, int> labels, opcode_index;
     std::vector<std::pair<int, std::string>> jumps;
@@ -29,7 +30,8 @@ struct Parser {
     std::map<std::string, Words> label_lists;
     std::vector<std::pair<int, std::string>> table_uses;
 
-    Parser(Module &module, Memory &mem) : m(module), memory(mem)
+    Parser(Module &module, Memory &mem, std::string all)
+        : m(module), memory(mem), text(std::move(all))
     {
     }
 
@@ -48,10 +50,10 @@ struct Parser {
     bool compare(Instruction &i, const Words &w, const Words &o);
     bool move(Instruction &i, const Words &w, const Words &o);
     bool variable(const std::string &text);
-    bool label(const std::string &text, size_t &at, int &line);
+    bool label(size_t &at, int &line);
     void finish_kernel();
-    void body(const std::string &text, size_t &at, int &line);
-    void entry(const std::string &text, size_t &at, int &line);
+    void body(Kernel &kernel);
+    void entry(size_t &at, int &line);
     void module();
 };
 

@@ -115,46 +115,40 @@ static void say(const char *what, const Module &m, const Kernel &k, const Instru
             m.opcodes[(size_t)i.name].c_str(), k.name.c_str(), i.line);
 }
 
-/* Leave out barrier N, from 0, of the kernels. */
-static void drop_barriers(Module &m, const Wanted &w)
+/* Leave out barrier N, from 0, of a kernel. */
+static void drop_barrier(const Module &m, Kernel &k, unsigned long long number)
 {
-    for (auto &k : m.kernels) {
-        unsigned long long n = 0;
+    unsigned long long n = 0;
 
-        if (!matches(k.first, w.kernel)) continue;
-        for (auto &i : k.second->code) {
-            if (!is_barrier(i) || n++ != w.number) continue;
-            say("drops", m, *k.second, i);
-            drop(i);
-        }
+    for (auto &i : k.code) {
+        if (!is_barrier(i) || n++ != number) continue;
+        say("drops", m, k, i);
+        drop(i);
     }
 }
 
-/* Spoil one of the instructions of the kernels, which a number chooses. */
-static void spoil_one(Module &m, const Wanted &w)
+/* Spoil one of the instructions of a kernel, which a number chooses. */
+static void spoil_one(const Module &m, Kernel &k, unsigned long long number)
 {
-    for (auto &k : m.kernels) {
-        auto &code = k.second->code;
-        const size_t from = (size_t)(w.number * 0x9e3779b97f4a7c15ull % code.size());
+    auto &code = k.code;
+    const size_t from = (size_t)(number * 0x9e3779b97f4a7c15ull % code.size());
 
-        if (!matches(k.first, w.kernel)) continue;
-        for (size_t n = 0; n < code.size(); n++) {
-            Instruction &i = code[(from + n) % code.size()];
-            const char *what = spoil(i, m.opcodes[(size_t)i.name], w.number % 2 == 0);
+    for (size_t n = 0; n < code.size(); n++) {
+        Instruction &i = code[(from + n) % code.size()];
+        const char *what = spoil(i, m.opcodes[(size_t)i.name], number % 2 == 0);
 
-            if (!what) continue;
-            say(what, m, *k.second, i);
-            break;
-        }
+        if (!what) continue;
+        say(what, m, k, i);
+        break;
     }
 }
 
-void plant(Module &m)
+void plant(const Module &m, Kernel &k)
 {
     const Wanted dropped = wanted("PTX_DROP"), spoilt = wanted("PTX_PLANT");
 
-    if (!dropped.kernel.empty()) drop_barriers(m, dropped);
-    if (!spoilt.kernel.empty()) spoil_one(m, spoilt);
+    if (matches(k.name, dropped.kernel)) drop_barrier(m, k, dropped.number);
+    if (matches(k.name, spoilt.kernel)) spoil_one(m, k, spoilt.number);
 }
 
 } // namespace ptx

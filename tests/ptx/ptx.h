@@ -71,12 +71,13 @@ struct Instruction {
     int target = -1; /* of a branch */
     int line = 0; /* in the text */
     int name = -1; /* of the opcode */
-    uint64_t count = 0; /* how often it ran */
 };
 
 struct Kernel {
     std::string name;
-    std::vector<Instruction> code;
+    size_t body = 0; /* where it begins in the text, in which line */
+    int line = 0;
+    std::vector<Instruction> code; /* empty: see complete() */
     std::vector<std::vector<int>> tables; /* of brx.idx */
     std::unordered_map<std::string, int> registers;
     std::vector<std::pair<int, uint64_t>> constants; /* register, bits */
@@ -88,16 +89,20 @@ struct Kernel {
     std::string unsupported; /* what it has that we do not know */
 };
 
+struct Parser;
+
 struct Module {
-    std::string text;
+    std::shared_ptr<Parser> parser;
     std::map<std::string, std::unique_ptr<Kernel>> kernels;
     std::map<std::string, uint64_t> globals;
     std::vector<std::string> opcodes;
     std::string target;
 };
 
-/* Parse a module, whose variables it allocates; throws std::string. */
+/* Parse a module, whose variables it allocates; throws std::string. Of a kernel it reads
+ * the parameters alone: a module has many, of which a program launches few. */
 std::unique_ptr<Module> parse(const std::string &text, Memory &memory);
+void complete(Module &module, Kernel &kernel); /* Read its body. */
 
 /* ---- running ---- */
 

@@ -19,70 +19,88 @@ static uint64_t next(uint64_t &s)
     return z ^ (z >> 31);
 }
 
+/* Go to where a table of branches says; false: the thread is gone. */
+static bool branch(Thread &t, const Instruction &i)
+{
+    const auto &table = t.b->kernel->tables[(size_t)i.target];
+    const uint32_t k = get<uint32_t>(t, i.s[0]);
+
+    if (t.b->machine->options.init && t.v[i.s[0]] != VALID)
+        t.b->machine->report("UNINITIALISED index of a branch", place(t, i), who(t));
+    if (k < table.size()) {
+        t.pc = table[k];
+        return true;
+    }
+    refuse(t, i, "OUTSIDE of a table of branches", k, 4, 700);
+    t.state = GONE;
+    return false;
+}
+
+static void check_loads(Thread &t, const Instruction &i)
+{
+    for (int k = 0; k < 4; k++)
+        if (i.s[k] >= 0 && t.v[i.s[k]] == NEVER)
+            t.b->machine->report("READ of a register that nothing wrote", place(t, i),
+                                 who(t));
+}
+
+/* Do what an instruction that is not PLAIN asks for; false: the thread waits or is gone. */
+static bool leaves(Thread &t, const Instruction &i)
+{
+    switch (i.kind) {
+    case BRANCH:
+        t.pc = i.target;
+        return true;
+    case BRANCH_INDEX:
+        return branch(t, i);
+    case BARRIER:
+        t.state = AT_BARRIER;
+        return false;
+    case WARP_BARRIER:
+        t.mask = get<uint32_t>(t, i.s[0]);
+        t.state = AT_WARP;
+        return false;
+    case TRAP:
+        refuse(t, i, "TRAP", 0, 0, 719);
+        break;
+    default:
+        break;
+    }
+    t.state = GONE;
+    return false;
+}
+
 /* Run until the thread waits, is gone, or has run `budget` instructions; how many it ran.
  */
 static uint64_t run(Thread &t, uint64_t budget)
 {
-    Instruction *code = t.b->kernel->code.data();
+    const Instruction *const code = t.b->kernel->code.data(), *at = code + t.pc;
     const bool init = t.b->machine->options.init;
     const bool loads = t.b->machine->options.loads;
     uint64_t n = 0;
 
     while (n < budget) {
-        Instruction &i = code[t.pc];
+        const Instruction &i = *at;
         n++;
-        i.count++;
         if (i.guard >= 0) {
             if (init && t.v[i.guard] != VALID)
                 t.b->machine->report("UNINITIALISED condition", place(t, i), who(t));
             if ((t.r[i.guard] & 1) == i.negated) {
-                t.pc++;
+                at++;
                 continue;
             }
         }
-        switch (i.kind) {
-        case PLAIN:
-            if (loads)
-                for (int k = 0; k < 4; k++)
-                    if (i.s[k] >= 0 && t.v[i.s[k]] == NEVER)
-                        t.b->machine->report("READ of a register that nothing wrote",
-                                             place(t, i), who(t));
+        if (i.kind == PLAIN) {
+            if (loads) check_loads(t, i);
             i.fn(t, i);
-            t.pc++;
-            break;
-        case BRANCH:
-            t.pc = i.target;
-            break;
-        case BRANCH_INDEX: {
-            const auto &table = t.b->kernel->tables[(size_t)i.target];
-            const uint32_t k = get<uint32_t>(t, i.s[0]);
-            if (init && t.v[i.s[0]] != VALID)
-                t.b->machine->report("UNINITIALISED index of a branch", place(t, i),
-                                     who(t));
-            if (k >= table.size()) {
-                refuse(t, i, "OUTSIDE of a table of branches", k, 4, 700);
-                t.state = GONE;
-                return n;
-            }
-            t.pc = table[k];
-            break;
+            at++;
+            continue;
         }
-        case BARRIER:
-            t.state = AT_BARRIER;
-            return n;
-        case WARP_BARRIER:
-            t.mask = get<uint32_t>(t, i.s[0]);
-            t.state = AT_WARP;
-            return n;
-        case RETURN:
-            t.state = GONE;
-            return n;
-        case TRAP:
-            refuse(t, i, "TRAP", 0, 0, 719);
-            t.state = GONE;
-            return n;
-        }
+        t.pc = (int)(at - code);
+        if (!leaves(t, i)) return n;
+        at = code + t.pc;
     }
+    t.pc = (int)(at - code);
     return n;
 }
 
