@@ -21,7 +21,10 @@ static nb_status fitted(nb_status (*call)(nb_fit *))
                           .target = {.observed = attacked_fits.observed,
                                      .kind = NB_LOSS_GAUSS}};
     const nb_shot shots[2] = {shot, shot};
-    const nb_fit_options options = {.shared = "misset", .own = "scale", .passes = 2};
+    const nb_fit_options options = {.shared = "misset",
+                                    .own = "scale",
+                                    .passes = 2,
+                                    .outliers = 1};
     nb_fit *fit;
     nb_status status = nb_fit_create(attacked_fits.ctx, 2, shots, &options, &fit);
 

@@ -218,7 +218,8 @@ static nb_status check_names(nb_fit *fit, const char *path, const cJSON *root)
                 names->valuestring, fit->names);
 }
 
-/* Reads what left a shot. Returns 0 if the file is wrong or there is no memory. */
+/* Reads what left a shot. Returns 0 if the file is wrong. Without memory out->at is
+ * NULL. */
 static int get_outliers(const cJSON *entry, int64_t pixels, struct outliers_shot *out)
 {
     const cJSON *rows = cJSON_GetObjectItemCaseSensitive(entry, "outliers"), *row;
@@ -234,12 +235,13 @@ static int get_outliers(const cJSON *entry, int64_t pixels, struct outliers_shot
     {
         double n[4];
 
-        if (!out->at || !get_reals(row, NULL, n, 4)) return 0;
+        if (!out->at) return 1;
+        if (!get_reals(row, NULL, n, 4)) return 0;
         for (int i = 0; i < 3; i++)
             if (!(n[i] >= -1 && n[i] < INT_MAX)) return 0;
         out->at[out->n++] = (nb_fit_outlier){(int)n[0], (int)n[1], (int)n[2], n[3]};
     }
-    return out->at != NULL;
+    return 1;
 }
 
 static nb_status check_shot(nb_fit *fit, const char *path, const cJSON *entry, size_t shot,
@@ -256,6 +258,7 @@ static nb_status check_shot(nb_fit *fit, const char *path, const cJSON *entry, s
     if (!get_outliers(entry, fit->pixels[shot] + fit->outliers[shot].lost,
                       stored->outliers + shot))
         return refuse(fit, path, "\"outliers\" of a shot");
+    if (!stored->outliers[shot].at) return fail_memory(fit->ctx, "the file of a fit");
     /* if a shot could not be loaded, in the run of the file or now, nothing is known of
      * it */
     stored->is_known[shot] = !cJSON_IsNull(identity) && fit->is_loaded[shot];
