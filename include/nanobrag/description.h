@@ -175,6 +175,7 @@ typedef struct nb_spot {
     /* the middle of the spot, from the corner of the panel: mean over the terms of the
      * brightness                                                            pixel      */
     double fast, slow;
+    double extent[4]; /* where the terms lie: fast from, to, slow from, to      pixel */
     double brightness; /* in a unit that all spots of one call share */
 } nb_spot;
 

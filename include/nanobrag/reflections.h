@@ -146,7 +146,7 @@ typedef struct nb_ray {
     double s1[3]; /* along the ray, length 1/wavelength                      1/A     */
     double d; /* spacing of h k l in the middle of the rotation; 0: not indexed  A   */
     /* angle by which the reflection has to turn to meet the Ewald sphere; 0: not indexed
-     * (delpsical.rad of DIALS)                                              radian  */
+     * (delpsical.rad of DIALS); 0 in a rotation                             radian  */
     double delta_psi;
     double wavelength; /* the wavelength that reflects at this angle, 2 d sin(theta); the
                           beam's: it has only one, or not indexed            A       */
@@ -183,10 +183,12 @@ typedef struct nb_prediction {
  * Columns: id, panel, miller_index, flags (predicted); xyzcal.px, the centroid of the
  * photons; xyzcal.mm, s1, d, delpsical.rad and wavelength (nb_ray); bbox, which holds all
  * pixels above 1 % of the brightest, and a pixel around them; nanobrag.photons, the photons
- * for F = 1; nanobrag.f, the structure factor of the scene, electrons.
+ * for F = 1, in the bbox and a few pixels around it; nanobrag.f, the structure factor of
+ * the scene, electrons.
  *
  * Errors: the errors of nb_simulator_spots(), nb_simulator_create() and nb_forward();
- * NB_ERR_ARGUMENT (sim or out is NULL; `least` is negative).
+ * NB_ERR_ARGUMENT (sim or out is NULL; `least` is negative; |frame| > 1e9);
+ * NB_ERR_UNSUPPORTED (NB_PSF_FIBER, whose tails reach every box).
  */
 NB_API nb_status nb_predict(nb_simulator *sim, const double *x, const nb_prediction *how,
                             nb_reflections **out);
@@ -194,7 +196,7 @@ NB_API nb_status nb_predict(nb_simulator *sim, const double *x, const nb_predict
 /* How nb_integrate() integrates. A zero-initialised member means its default. */
 typedef struct nb_integration {
     int id; /* "id" of the first lattice, as in nb_prediction */
-    int margin; /* pixels around each bbox that are used too; 0: 4 */
+    int margin; /* pixels around each bbox that are used too, at most 1000; 0: 4 */
 } nb_integration;
 
 /*
@@ -214,8 +216,9 @@ typedef struct nb_integration {
  *
  *   x       [in]      parameters; NULL: the values of the scene               (nparam)
  *   target  [in]      the observed photons, weights, kind, gain, sigma_readout, saturation
- *                     and background. Pixels of weight 0, full pixels and pixels that are
- *                     not rendered are left out. Weights above 0 all count as 1
+ *                     and background. Pixels of weight 0, full, masked and NaN pixels
+ *                     and pixels outside the ROI are left out. Boxes of the simulator have
+ *                     no effect. Weights above 0 all count as 1
  *   how     [in]      NULL: all defaults
  *   table   [in,out]  reflections with id, miller_index, panel and bbox, for
  *                     example from nb_predict()
@@ -228,8 +231,9 @@ typedef struct nb_integration {
  * full), integrated_prf, and integrated_sum (all pixels of the bbox were used). A
  * reflection that could not be integrated has the value 0 and the variance -1.
  *
- * Errors: the errors of nb_forward(); NB_ERR_ARGUMENT (sim, target or table is NULL; a
- * column is missing; a bbox lies outside its panel; another kind of loss; NB_LOSS_READOUT
+ * Errors: the errors of nb_forward(); NB_ERR_UNSUPPORTED (NB_PSF_FIBER); NB_ERR_ARGUMENT
+ * (sim, target or table is NULL; a column is missing; a bbox lies outside its panel; an id
+ * is no lattice; gain or saturation is negative; another kind of loss; NB_LOSS_READOUT
  * without sigma_readout); NB_ERR_SHAPE (an array has a wrong size or type, or lies on a
  * device).
  */

@@ -1607,6 +1607,8 @@ class Spot(Record):
         slow:
             the middle of the spot, from the corner of the panel: mean over the terms of the
             brightness [pixel]
+        extent:
+            where the terms lie: fast from, to, slow from, to [pixel]
         brightness:
             in a unit that all spots of one call share
     """
@@ -1617,6 +1619,7 @@ class Spot(Record):
     panel: int
     fast: float
     slow: float
+    extent: NDArray[np.float64]
     brightness: float
 
 

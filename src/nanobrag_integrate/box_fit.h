@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-enum { BOX_PROFILES = 13, BOX_TERMS = BOX_PROFILES + 3 };
+enum { BOX_PROFILES = 48, BOX_TERMS = BOX_PROFILES + 3 };
 
 /* The used pixels of a box, and the terms of its model. */
 struct box_fit {

@@ -19,7 +19,7 @@
 #include "nanobrag_integrate/profiles.h"
 #include "simulator.h"
 
-enum { MARGIN = 4 };
+enum { MARGIN = 4, MARGIN_MOST = 1000 };
 
 /* A neighbour whose share in the box is smaller is left out. */
 static const double least_share = 1e-4;
@@ -45,6 +45,7 @@ struct integration {
     nb_integration how;
     nb_reflections *table;
     nb_description d;
+    int lattices; /* number of further lattices */
     size_t n;
     const int32_t *id, *hkl, *bbox;
     const uint64_t *panel;
@@ -99,9 +100,9 @@ static nb_status place_row(struct integration *in, size_t i)
     }
     for (int k = 0; k < 3; k++) profile->hkl[k] = in->hkl[3 * i + (size_t)k];
     profile->lattice = in->id[i] - in->how.id;
-    if (profile->lattice < 0)
-        return fail(in->ctx, NB_ERR_ARGUMENT, "row %zu has the id %d, below %d", i,
-                    in->id[i], in->how.id);
+    if (profile->lattice < 0 || profile->lattice > in->lattices)
+        return fail(in->ctx, NB_ERR_ARGUMENT, "row %zu has the id %d, expected %d to %d", i,
+                    in->id[i], in->how.id, in->how.id + in->lattices);
     if (profile->box[3] - profile->box[2] > in->tallest)
         in->tallest = profile->box[3] - profile->box[2];
     return NB_OK;
@@ -118,6 +119,10 @@ static int by_first_row(const void *a, const void *b)
 
 static nb_status place_all(struct integration *in)
 {
+    nb_scene scene;
+
+    NB_TRY(nb_simulator_resolved(in->sim, in->x, &scene));
+    in->lattices = scene.crystal.nlattice;
     for (size_t i = 0; i < in->n; i++) NB_TRY(place_row(in, i));
     NB_TRY(profiles_render(in->ctx, in->sim, in->x, &in->profiles));
     for (size_t i = 0; i < in->n; i++) {
@@ -195,6 +200,7 @@ static int is_used(const struct integration *in, int fast, int slow, int *full)
     const size_t at = (size_t)slow * (size_t)in->d.nfast + (size_t)fast;
 
     if (!holds(in->roi, fast, slow) || (in->mask && !in->mask[at])) return 0;
+    if (!isfinite(array_get(t->observed, slow, fast))) return 0;
     if (t->weight && !(array_get(t->weight, slow, fast) > 0)) return 0;
     *full = t->saturation > 0 && array_get(t->observed, slow, fast) >= t->saturation;
     return !*full;
@@ -247,9 +253,17 @@ static double write_term(const struct integration *in, size_t k, const struct wo
     return share;
 }
 
-/* Adds the profiles that reach into the box of row i, the row itself first. */
-static void add_profiles(const struct integration *in, size_t i, const struct work *w,
-                         struct box_fit *fit, double *term)
+/* Returns 1 if two rows name the same reflection of the same lattice on the same panel. */
+static int is_copy(const struct integration *in, size_t i, size_t k)
+{
+    return in->id[i] == in->id[k] && in->panel[i] == in->panel[k]
+           && memcmp(in->hkl + 3 * i, in->hkl + 3 * k, 3 * sizeof *in->hkl) == 0;
+}
+
+/* Adds the profiles that reach into the box of row i, the row itself first. Returns 0 if
+ * they are too many. */
+static int add_profiles(const struct integration *in, size_t i, const struct work *w,
+                        struct box_fit *fit, double *term)
 {
     const int *const box = in->profiles.of[i].box;
     size_t low = 0, high = in->n;
@@ -264,18 +278,20 @@ static void add_profiles(const struct integration *in, size_t i, const struct wo
         else
             low = middle + 1;
     }
-    for (; low < in->n && fit->profiles < BOX_PROFILES; low++) {
+    for (; low < in->n; low++) {
         const size_t k = (size_t)(in->order[low] - in->profiles.of);
         const int *const other = in->order[low]->box;
 
         if (other[2] >= box[3]) break;
         if (k == i || other[3] <= box[2] || other[0] >= box[1] || other[1] <= box[0]
-            || !(in->total[k] > 0))
+            || !(in->total[k] > 0) || is_copy(in, i, k))
             continue;
+        if (fit->profiles == BOX_PROFILES) return 0;
         if (write_term(in, k, w, fit, term + (size_t)fit->profiles * fit->n) > least_share)
             fit->profiles++;
     }
     fit->terms = fit->profiles;
+    return 1;
 }
 
 static void add_plane(const struct integration *in, size_t i, const struct work *w,
@@ -297,24 +313,27 @@ static void add_plane(const struct integration *in, size_t i, const struct work 
 static void sum_bbox(struct integration *in, size_t i, const struct work *w,
                      const struct box_fit *fit)
 {
-    double sum = 0, variance = 0, background = 0, other[BOX_TERMS] = {0};
+    double sum = 0, variance = 0, background = 0, all[BOX_TERMS] = {0};
 
     for (size_t p = 0; p < fit->n; p++) {
         if (!holds(in->inner[i], w->at[2 * p], w->at[2 * p + 1])) continue;
         sum += fit->observed[p];
         variance += fit->variance[p];
         background += fit->known[p];
-        for (int t = 1; t < fit->terms; t++) {
+        for (int t = 0; t < fit->terms; t++) {
             const double some = fit->term[(size_t)t * fit->n + p];
 
-            other[t] += some;
-            sum -= fit->value[t] * some;
+            all[t] += some;
+            if (t > 0) sum -= fit->value[t] * some;
             if (t >= fit->profiles) background += fit->value[t] * some;
         }
     }
+    /* what is taken off was fitted to the same pixels, among others: for weights 1/variance
+     * the covariance of the sum of pixels and of the factors is C a, a = sums of the terms
+     */
     for (int t = 1; t < fit->terms; t++)
-        for (int u = 1; u < fit->terms; u++)
-            variance += other[t] * fit->covariance[t][u] * other[u];
+        for (int u = 0; u < fit->terms; u++)
+            variance += (u > 0 ? -1 : -2) * all[t] * fit->covariance[t][u] * all[u];
     in->column[MEAN][i] = in->used[i] > 0 ? background / in->used[i] : 0;
     if (!(in->flags[i] & SUMMED)) return;
     in->column[SUM][i] = sum;
@@ -338,9 +357,9 @@ static int fit_row(struct integration *in, size_t i, struct work *w)
     if (!(in->total[i] > 0)) return 1;
     fit.variance = w->numbers + 2 * w->pixels;
     fit.term = term = w->numbers + 3 * w->pixels;
-    add_profiles(in, i, w, &fit, term);
-    if (t->background) add_plane(in, i, w, &fit, term);
-    if (!box_fit_solve(&fit)) {
+    const int few = add_profiles(in, i, w, &fit, term);
+    if (few && t->background) add_plane(in, i, w, &fit, term);
+    if (!few || !box_fit_solve(&fit)) {
         in->flags[i] &= ~(uint64_t)SUMMED;
         return 1;
     }
@@ -388,6 +407,12 @@ static nb_status check(struct integration *in)
     if (t->kind != NB_LOSS_POISSON && t->kind != NB_LOSS_READOUT)
         return fail(in->ctx, NB_ERR_ARGUMENT,
                     "intensities need the loss poisson or readout, which have variances");
+    if (!(t->gain >= 0) || !(t->saturation >= 0) || in->how.margin < 0
+        || in->how.margin > MARGIN_MOST)
+        return fail(in->ctx, NB_ERR_ARGUMENT,
+                    "gain %g, saturation %g, margin %d; expected 0 or more, margin up to "
+                    "%d",
+                    t->gain, t->saturation, in->how.margin, MARGIN_MOST);
     if (t->kind == NB_LOSS_READOUT && !(t->sigma_readout > 0))
         return fail(in->ctx, NB_ERR_ARGUMENT, "the loss readout without sigma_readout");
     for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++)

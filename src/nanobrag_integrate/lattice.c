@@ -12,6 +12,13 @@
 #include "base/context.h"
 #include "nanobrag_integrate/vectors.h"
 
+static int is_zero(const double *a, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (a[i] != 0) return 0;
+    return 1;
+}
+
 nb_status lattice_scene(nb_context *ctx, const nb_simulator *sim, const double *x, int i,
                         nb_scene *out)
 {
@@ -24,7 +31,7 @@ nb_status lattice_scene(nb_context *ctx, const nb_simulator *sim, const double *
     if (i > 0) {
         const nb_lattice *const l = c->lattice + i - 1;
 
-        memcpy(c->matrix, l->matrix, sizeof c->matrix);
+        if (!is_zero(l->matrix, 9)) memcpy(c->matrix, l->matrix, sizeof c->matrix);
         memcpy(c->misset, l->misset, sizeof c->misset);
         memcpy(c->rotation, l->rotation, sizeof c->rotation);
         if (l->cell[0] != 0) memcpy(c->cell, l->cell, sizeof c->cell);

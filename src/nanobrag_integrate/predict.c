@@ -17,9 +17,12 @@
 #include "nanobrag_integrate/profiles.h"
 #include "simulator.h"
 
-/* The first box around a spot, and the largest, in pixels. A box that cuts its spot is
- * doubled. */
-enum { EDGE = 12, EDGE_MOST = 384 };
+/* The first box holds the places of a spot's terms and MARGIN pixels around them. The
+ * margin of a box that cuts its spot is doubled, until the box is the panel. */
+enum { MARGIN = 6 };
+
+/* Pixels of boxes that are held at a time, 256 MB. */
+static const size_t most_pixels = (size_t)1 << 25;
 
 /* A pixel belongs to a spot if it has more than this share of the spot's brightest. */
 static const double least_share = 0.01;
@@ -37,7 +40,7 @@ struct prediction {
     nb_panel *panel; /* (panels) */
     size_t n;
     nb_spot *spot; /* (n) */
-    int *edge; /* (n) of the box that is tried */
+    int *margin; /* (n) of the box that is tried; 0: the box is found */
     struct profiles profiles; /* (n) */
     double (*sum)[3]; /* (n) photons for F = 1, and these times fast and slow */
 };
@@ -58,10 +61,10 @@ static nb_status find_spots(struct prediction *p)
     NB_TRY(nb_simulator_spots(p->sim, p->x, 0, NULL, &p->n));
     p->panel = calloc((size_t)d.npanel + 1, sizeof *p->panel);
     p->spot = calloc(p->n + 1, sizeof *p->spot);
-    p->edge = calloc(p->n + 1, sizeof *p->edge);
+    p->margin = calloc(p->n + 1, sizeof *p->margin);
     p->sum = calloc(p->n + 1, sizeof *p->sum);
     p->profiles.of = calloc(p->n + 1, sizeof *p->profiles.of);
-    if (!p->panel || !p->spot || !p->edge || !p->sum || !p->profiles.of)
+    if (!p->panel || !p->spot || !p->margin || !p->sum || !p->profiles.of)
         return no_memory(p);
     for (int i = 0; i < (d.npanel ? d.npanel : 1); i++)
         NB_TRY(nb_simulator_panel(p->sim, p->x, i, p->panel + i));
@@ -70,20 +73,18 @@ static nb_status find_spots(struct prediction *p)
     for (size_t i = 0; i < p->n; i++) {
         memcpy(p->profiles.of[i].hkl, p->spot[i].hkl, sizeof p->spot[i].hkl);
         p->profiles.of[i].lattice = p->spot[i].lattice;
-        p->edge[i] = EDGE;
+        p->margin[i] = MARGIN;
     }
     return NB_OK;
 }
 
 /* ---- boxes ---- */
 
-/* Writes an edge of a box around a place on a panel, cut to the panel. */
-static void place_edge(double place, int edge, int n, int first, int *out)
+/* Writes an edge of a box, from .. to - 1 on a panel and a margin, cut to the panel. */
+static void place_edge(const double extent[2], double margin, int n, int first, int *out)
 {
-    const double low = floor(place - 0.5 * edge + 0.5);
-
-    out[0] = first + (int)fmax(low, 0);
-    out[1] = first + (int)fmin(low + edge, n);
+    out[0] = first + (int)fmax(floor(extent[0]) - margin, 0);
+    out[1] = first + (int)fmin(floor(extent[1]) + 1 + margin, n);
 }
 
 static void place_box(struct prediction *p, size_t i)
@@ -92,8 +93,8 @@ static void place_box(struct prediction *p, size_t i)
     const nb_panel *const panel = p->panel + spot->panel;
     int *const box = p->profiles.of[i].box;
 
-    place_edge(spot->fast, p->edge[i], panel->nfast, panel->fast0, box);
-    place_edge(spot->slow, p->edge[i], panel->nslow, panel->slow0, box + 2);
+    place_edge(spot->extent, p->margin[i], panel->nfast, panel->fast0, box);
+    place_edge(spot->extent + 2, p->margin[i], panel->nslow, panel->slow0, box + 2);
 }
 
 /* Finds the pixels that belong to a spot, with one pixel around them, cut to the box.
@@ -125,7 +126,8 @@ static int shrink(const nb_panel *panel, const struct profile_of *profile, int b
     box[1] = in[1] < all[1] - 1 ? in[1] + 2 : all[1];
     box[2] = in[2] > all[2] ? in[2] - 1 : all[2];
     box[3] = in[3] < all[3] - 1 ? in[3] + 2 : all[3];
-    return peak > 0 && (cut[0] || cut[1] || cut[2] || cut[3]);
+    if (peak > 0) return cut[0] || cut[1] || cut[2] || cut[3];
+    return profile_pixels(profile) < (size_t)panel->nfast * (size_t)panel->nslow;
 }
 
 static void add_up(const struct profile_of *profile, double sum[3])
@@ -142,32 +144,42 @@ static void add_up(const struct profile_of *profile, double sum[3])
         }
 }
 
+/* Chooses profiles to render at a time. Returns 0 if all are found. */
+static int choose_some(struct prediction *p)
+{
+    size_t pixels = 0;
+
+    for (size_t i = 0; i < p->n; i++) {
+        struct profile_of *const profile = p->profiles.of + i;
+        const size_t own = profile_pixels(profile);
+
+        profile->is_done = p->margin[i] == 0 || (pixels > 0 && pixels + own > most_pixels);
+        if (!profile->is_done) pixels += own;
+    }
+    return pixels > 0;
+}
+
 /* Renders profiles until each lies within its box. */
 static nb_status find_boxes(struct prediction *p)
 {
-    int left = p->n > 0;
-
     for (size_t i = 0; i < p->n; i++) place_box(p, i);
-    while (left) {
+    while (choose_some(p)) {
         NB_TRY(profiles_render(p->ctx, p->sim, p->x, &p->profiles));
-        left = 0;
         for (size_t i = 0; i < p->n; i++) {
             struct profile_of *const profile = p->profiles.of + i;
             int box[4];
 
             if (profile->is_done) continue;
-            if (shrink(p->panel + p->spot[i].panel, profile, box)
-                && p->edge[i] < EDGE_MOST) {
-                p->edge[i] *= 2;
+            if (shrink(p->panel + p->spot[i].panel, profile, box)) {
+                p->margin[i] *= 2;
                 place_box(p, i);
-                left = 1;
-                continue;
+            } else {
+                add_up(profile, p->sum[i]);
+                memcpy(profile->box, box, sizeof box);
+                p->margin[i] = 0;
             }
-            add_up(profile, p->sum[i]);
             free(profile->photons);
             profile->photons = NULL;
-            profile->is_done = 1;
-            memcpy(profile->box, box, sizeof box);
         }
     }
     return NB_OK;
@@ -358,8 +370,11 @@ nb_status nb_predict(nb_simulator *sim, const double *x, const nb_prediction *ho
     p.ctx = sim->ctx;
     *out = NULL;
     if (how) p.how = *how;
-    if (!(p.how.least >= 0))
-        return fail(p.ctx, NB_ERR_ARGUMENT, "a prediction from %g photons on", p.how.least);
+    if (!(p.how.least >= 0) || !(fabs(p.how.frame) <= 1e9))
+        return fail(p.ctx, NB_ERR_ARGUMENT,
+                    "a prediction from %g photons on, of frame %g; expected 0 photons or "
+                    "more, and a frame up to 1e9",
+                    p.how.least, p.how.frame);
     status = find_spots(&p);
     if (status == NB_OK) status = find_boxes(&p);
     if (status == NB_OK) status = nb_simulator_resolved(sim, x, &p.scene);
@@ -371,7 +386,7 @@ nb_status nb_predict(nb_simulator *sim, const double *x, const nb_prediction *ho
     profiles_free(&p.profiles);
     free(p.panel);
     free(p.spot);
-    free(p.edge);
+    free(p.margin);
     free(p.sum);
     if (status == NB_OK) return NB_OK;
     nb_reflections_free(*out);

@@ -211,6 +211,11 @@ static nb_status render_lattice(nb_context *ctx, nb_simulator *sim, const double
 
     qsort(r->at, r->n, sizeof(struct profile_of *), by_hkl);
     NB_TRY(lattice_scene(ctx, sim, x, lattice, &scene));
+    if (scene.psf.kind == NB_PSF_FIBER && scene.psf.fwhm > 0)
+        return fail(ctx, NB_ERR_UNSUPPORTED,
+                    "reflections are neither predicted nor integrated with a point spread "
+                    "of "
+                    "long tails (fiber), which reach every box");
     status = make_memory(r, &scene) ? make_simulator(r, &scene) : no_memory(ctx);
     if (status == NB_OK) status = render_all(r);
     nb_simulator_free(r->sim);

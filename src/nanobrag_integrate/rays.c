@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <nanobrag/description.h>
@@ -18,8 +19,14 @@
 struct place {
     nb_description d;
     nb_panel panel;
-    int panel_of, lattice_of; /* their numbers; -1: none yet */
+    int panel_of; /* number of the panel; -1: none yet */
     double pixel, wavelength, osc;
+    const double (*star)[3];
+};
+
+/* a*, b*, c* of a lattice. */
+struct stars {
+    int is_known;
     double star[3][3];
 };
 
@@ -91,25 +98,35 @@ static void find(const struct place *at, nb_ray *ray)
 
 nb_status nb_rays(nb_simulator *sim, const double *x, size_t n, nb_ray *ray)
 {
-    struct place at = {.panel_of = -1, .lattice_of = -1};
+    struct place at = {.panel_of = -1};
+    struct stars *stars;
     nb_scene scene;
+    nb_status status = NB_OK;
 
     if (!sim || (!ray && n > 0)) return NB_ERR_ARGUMENT;
     NB_TRY(nb_simulator_describe(sim, x, &at.d));
     NB_TRY(nb_simulator_resolved(sim, x, &scene));
     at.wavelength = scene.beam.wavelength;
     at.osc = scene.scan.osc;
-    for (size_t i = 0; i < n; i++) {
-        if (ray[i].lattice != at.lattice_of) {
-            NB_TRY(lattice_stars(sim->ctx, sim, x, ray[i].lattice, at.star));
-            at.lattice_of = ray[i].lattice;
-        }
-        if (ray[i].panel != at.panel_of) {
-            NB_TRY(nb_simulator_panel(sim, x, ray[i].panel, &at.panel));
-            at.panel_of = ray[i].panel;
-            at.pixel = at.panel.pixel > 0 ? at.panel.pixel : at.d.pixel;
-        }
+    stars = calloc((size_t)scene.crystal.nlattice + 1, sizeof *stars);
+    if (!stars) return fail_memory(sim->ctx, "rays");
+    for (size_t i = 0; i < n && status == NB_OK; i++) {
+        const int lattice = ray[i].lattice;
+
+        if (lattice < 0 || lattice > scene.crystal.nlattice)
+            status = fail(sim->ctx, NB_ERR_ARGUMENT, "ray %zu has lattice %d of %d", i,
+                          lattice, scene.crystal.nlattice + 1);
+        if (status == NB_OK && !stars[lattice].is_known)
+            status = lattice_stars(sim->ctx, sim, x, lattice, stars[lattice].star);
+        if (status == NB_OK && ray[i].panel != at.panel_of)
+            status = nb_simulator_panel(sim, x, ray[i].panel, &at.panel);
+        if (status != NB_OK) break;
+        stars[lattice].is_known = 1;
+        at.panel_of = ray[i].panel;
+        at.pixel = at.panel.pixel > 0 ? at.panel.pixel : at.d.pixel;
+        at.star = (const double(*)[3])stars[lattice].star;
         find(&at, ray + i);
     }
-    return NB_OK;
+    free(stars);
+    return status;
 }

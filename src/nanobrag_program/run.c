@@ -179,7 +179,10 @@ static int finish(struct run *run, int code)
     }
     if (!code && run->command.s->geomout) code = geometry_out_write(run);
     if (!code && run->derivatives) code = derivatives_write(run);
-    if (!code) code = predictions_write(run);
+    if (!code || code == EXIT_INTERRUPTED) {
+        const int written = predictions_write(run);
+        if (!code) code = written;
+    }
     /* the numbers of finished images are saved even after an interrupt */
     if (code == EXIT_INTERRUPTED && run->command.s->json)
         (void)json_write(run, run->command.s->json);

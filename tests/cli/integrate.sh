@@ -29,6 +29,27 @@ if "$program" -version | grep -q cjson; then
     run $crystal $geometry -misset 0 20 30 -shots shots.json -fit scale -integrate j.refl
     is "two images have two ids" python3 "$here/integrated.py" work/j.refl 10000 "[0, 1]"
 fi
+run $crystal $geometry -misset 10 20 30 -osc 0.5 -images 3 $noise -noisefile s_001.img -truth s.expt
+cp work/s_00?.img work/s.expt .
+inputs="s.expt s_001.img s_002.img s_003.img"
+crystal_only="-N 10 -gauss_xtal -mosaic 0.4 -fluence 3e26 -default_F 100 -oversample 2"
+run -expt s.expt $crystal_only -integrate j.refl
+is "three images of a scan have one id" python3 "$here/integrated.py" work/j.refl 10000 "[0]"
+is "and frames 0.5, 1.5, 2.5" python3 - work/j.refl << 'PY'
+import struct, sys
+table = open(sys.argv[1], "rb").read()
+at = table.index(b"xyzcal.px") + 9
+while table[at] not in (0xC5, 0xC6):
+    at += 1
+size = 4 if table[at] == 0xC6 else 2
+length = int.from_bytes(table[at + 1 : at + 1 + size], "big")
+frames = sorted({r[2] for r in struct.iter_unpack("<3d", table[at + 1 + size : at + 1 + size + length])})
+print("#", frames)
+sys.exit(frames != [0.5, 1.5, 2.5])
+PY
+inputs="a_001.img"
+refuses 2 "-integrate without -fit and -json" $crystal $geometry -data a_001.img \
+    -integrate j.refl -json j.json
 refuses 2 "intensities need variances" $crystal $geometry -data a_001.img -integrate j.refl -loss gauss
 refuses 2 "-integrate" $crystal $geometry -integrate j.refl
 refuses 2 "-data.*-fit" $crystal $geometry -data a_001.img

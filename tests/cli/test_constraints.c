@@ -17,7 +17,7 @@ static const char *const lists[] = {
 };
 
 static const char facts[] =
-    "fit table list experiments tables several panels nxmx reflections scan mosaic "
+    "alone fit table list experiments tables several panels nxmx reflections scan mosaic "
     "sensor noboxes cjson png hdf5 (";
 
 /* 1 when each word of a|b is one of an option's; options of other kinds take any text. */

@@ -125,7 +125,12 @@ nb_status nb_simulator_spots(nb_simulator *sim, const double *x, size_t most, nb
 
         if (!is_inside(window_panel(&sim->window, b->panel), b)) continue;
         if (*n < most)
-            spot[*n] = (nb_spot){{b->h, b->k, b->l}, b->lattice, b->panel, b->fast, b->slow,
+            spot[*n] = (nb_spot){{b->h, b->k, b->l},
+                                 b->lattice,
+                                 b->panel,
+                                 b->fast,
+                                 b->slow,
+                                 {b->low[0], b->high[0], b->low[1], b->high[1]},
                                  b->brightness};
         ++*n;
     }

@@ -57,7 +57,10 @@ static int holds_fact(const struct command *command, const char *word, const cha
         const char *word, *said;
         int holds;
     } facts[] = {
-        /* a fit that will be run */
+        {"alone", "-integrate without -fit",
+         s->integrate && !s->fit.shared && !s->fit.own && !s->explain && !s->gradcheck
+             && !command->scene_only},
+        /* a fit or an integration that will be run */
         {"fit",
          s->fit.shared ? "-fit"
          : s->fit.own  ? "-fit_each"

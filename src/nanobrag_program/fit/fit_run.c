@@ -77,7 +77,7 @@ static int read_restraints(struct fit_job *job)
 
 /* Notes saturated and negative pixels and a contradictory header of an image, for
  * warnings. */
-static void note_image(struct fit_job *job, const struct fit_image *image, const char *file)
+void fit_note_image(struct fit_job *job, const struct fit_image *image, const char *file)
 {
     job->saturated += image->saturated;
     job->nsaturated += image->saturated > 0;
@@ -126,7 +126,7 @@ static nb_status load(void *user, int64_t shot, nb_shot *out)
             return status;
         }
         if (!job->fit && job->sources.at[i].file)
-            note_image(job, image, job->sources.at[i].file);
+            fit_note_image(job, image, job->sources.at[i].file);
     }
     if (job->scale > 0) image->scene.crystal.scale = job->scale;
     *out = fit_shot_of(job, i, image);
@@ -280,7 +280,7 @@ static void say_counts(const struct fit_job *job)
                  command->s->expt, gain[0], gain[1], pedestal[0], pedestal[1]);
 }
 
-static void warn_of_images(const struct fit_job *job)
+void fit_warn_of_images(const struct fit_job *job)
 {
     struct messages *const messages = job->run->command.messages;
     char others[60] = "";
@@ -321,7 +321,7 @@ static int create(struct fit_job *job)
             ? nb_fit_create_expected(run->command.ctx, n, NULL, &options, &job->fit)
             : nb_fit_create(run->command.ctx, n, NULL, &options, &job->fit);
     if (status != NB_OK) return failed(job, status);
-    warn_of_images(job);
+    fit_warn_of_images(job);
     if (!run->command.s->fit.resume) return 0;
     const nb_status read = nb_fit_read(job->fit, run->command.s->fit.resume);
     return read == NB_OK ? 0 : failed(job, read);

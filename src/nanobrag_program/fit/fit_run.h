@@ -257,6 +257,11 @@ int fisher_scan_check(const struct settings *s, struct messages *messages);
 /* Prints the expected errors for each value of the parameter. Returns the exit status. */
 int fisher_scan_run(struct fit_job *job);
 
+/* Notes saturated and negative pixels and a contradictory header of an image; warns of
+ * these, once for all images. */
+void fit_note_image(struct fit_job *job, const struct fit_image *image, const char *file);
+void fit_warn_of_images(const struct fit_job *job);
+
 /* Returns image i as the library takes it. */
 nb_shot fit_shot_of(const struct fit_job *job, size_t i, const struct fit_image *image);
 

@@ -24,36 +24,45 @@ static int failed(const struct fit_job *job, nb_status status, const char *messa
     return message_status(job->run->command.messages, status, message, 0);
 }
 
-/* Returns the number of the experiment of lattice k of an image of -expt. */
-static int experiment_of(const struct fit_job *job, const struct fit_source *source, int k)
+/* Returns an image of -expt; NULL: it is not from there. */
+static const nb_expt_image *image_of(const struct fit_job *job,
+                                     const struct fit_source *source)
 {
+    size_t n = 0;
+    const nb_expt_image *const list = nb_expt_images(job->run->command.inputs.expt, &n);
+    for (size_t i = 0; i < n && source->image >= 0; i++)
+        if (list[i].experiment == source->experiment && list[i].image == source->image)
+            return list + i;
+    return NULL;
+}
+
+/* Returns the number of the experiment of lattice k of image i of the fit. Lattices of
+ * -lattice have numbers behind those of the experiments. */
+static int experiment_of(const struct fit_job *job, size_t i, int k)
+{
+    const nb_expt_image *const own = image_of(job, &job->sources.at[i]);
+    const int lattices = job->run->command.resolved.crystal.nlattice + 1;
+    const int number = (int)i * lattices + k;
     size_t n;
     const nb_expt_image *const list = nb_expt_images(job->run->command.inputs.expt, &n);
-    int first = source->experiment;
-    for (size_t i = 0; i < n; i++)
-        if (list[i].experiment == source->experiment && list[i].image == source->image)
-            first = list[i].first;
-    for (size_t i = 0; k > 0 && i < n; i++)
-        if (list[i].first == first && list[i].image == source->image
-            && list[i].experiment != source->experiment && --k == 0)
-            return list[i].experiment;
-    return source->experiment;
+    if (!own || k == 0) return own ? own->experiment : number;
+    for (size_t j = 0; j < n; j++)
+        if (list[j].first == own->first && list[j].image == own->image
+            && list[j].experiment != own->experiment && --k == 0)
+            return list[j].experiment;
+    return nb_expt_count(job->run->command.inputs.expt) + number;
 }
 
 /* Sets the numbers of experiments. Without -expt, crystals are numbered through all
  * images. */
 static nb_status set_ids(const struct fit_job *job, size_t i, nb_reflections *table)
 {
-    const struct fit_source *const source = &job->sources.at[i];
     const size_t rows = nb_reflections_rows(table);
     const int32_t *const lattice = nb_reflections_find(table, "id", NB_COLUMN_INT);
-    const int lattices = job->run->command.resolved.crystal.nlattice + 1;
     nb_context *const ctx = job->run->command.ctx;
     int32_t *const id = malloc((rows + 1) * sizeof *id);
     if (!id) return NB_ERR_MEMORY;
-    for (size_t k = 0; k < rows; k++)
-        id[k] = source->image >= 0 ? experiment_of(job, source, lattice[k])
-                                   : (int)i * lattices + lattice[k];
+    for (size_t k = 0; k < rows; k++) id[k] = experiment_of(job, i, lattice[k]);
     nb_status status = nb_reflections_set(ctx, table, "id", NB_COLUMN_INT, id);
     free(id);
     return status;
@@ -82,10 +91,10 @@ static int integrate(struct integrated *all, size_t i, const nb_fit_result *resu
     struct fit_job *const job = all->job;
     const struct settings *const s = job->run->command.s;
     nb_context *const ctx = job->run->command.ctx;
-    const int array = job->sources.at[i].boxes.array;
-    const int is_still = job->sources.at[i].image < 0 || array < 0;
+    const nb_expt_image *const from = image_of(job, &job->sources.at[i]);
+    const int turns = job->run->command.resolved.scan.osc != 0;
     const nb_prediction how = {.least = s->predict_least,
-                               .frame = is_still ? 0 : array + 0.5};
+                               .frame = from && turns ? from->array + 0.5 : 0};
     struct fit_image image = {.sim = NULL};
     struct fit_model model;
     int code = fit_model_make(job, i, result, &model);
@@ -94,6 +103,7 @@ static int integrate(struct integrated *all, size_t i, const nb_fit_result *resu
         status = fit_image_read(job->run, ctx, &job->sources.at[i], &job->sources.mask,
                                 &image, job->why);
         if (status != NB_OK) code = failed(job, status, job->why);
+        if (!code && !job->fit) fit_note_image(job, &image, job->sources.at[i].file);
     }
     if (!code) {
         nb_target target = fit_shot_of(job, i, &image).target;
@@ -104,6 +114,10 @@ static int integrate(struct integrated *all, size_t i, const nb_fit_result *resu
             status = nb_integrate(model.sim, model.x, &target, NULL, all->table[i]);
         if (status == NB_OK) count(all, all->table[i]);
         if (status == NB_OK) status = set_ids(job, i, all->table[i]);
+        if (status == NB_ERR_CANCELLED) {
+            nb_reflections_free(all->table[i]);
+            all->table[i] = NULL;
+        }
         if (status != NB_OK) code = failed(job, status, nb_context_message(ctx));
     }
     fit_image_free(&image);
@@ -118,13 +132,13 @@ static nb_status identify(const struct fit_job *job, nb_reflections *table)
     const nb_expt_image *const list = nb_expt_images(job->run->command.inputs.expt, &n);
     nb_status status = NB_OK;
     for (size_t i = 0; i < n && status == NB_OK; i++)
-        if (*list[i].identifier && job->sources.at[0].image >= 0)
+        if (*list[i].identifier && image_of(job, job->sources.at))
             status = nb_reflections_set_identifier(job->run->command.ctx, table,
                                                    list[i].experiment, list[i].identifier);
     return status;
 }
 
-static int write_all(const struct integrated *all)
+static int write_all(const struct integrated *all, int is_part)
 {
     struct fit_job *const job = all->job;
     const struct settings *const s = job->run->command.s;
@@ -137,7 +151,12 @@ static int write_all(const struct integrated *all)
     if (status != NB_OK)
         return message_status(job->run->command.messages, status, nb_context_message(ctx),
                               1);
-    if (!s->quiet)
+    if (is_part)
+        (void)
+            fprintf(stderr,
+                    "nanobrag: interrupted; %s has the reflections of %zu of %zu images\n",
+                    s->integrate, all->images, job->sources.n);
+    else if (!s->quiet)
         printf("integrated   %zu of %zu reflections of %zu image%s, in %s; mean of "
                "J/sigma %.2f\n",
                all->fitted, all->rows, all->images, all->images == 1 ? "" : "s",
@@ -167,7 +186,12 @@ int integrate_out_write(struct fit_job *job)
         if (!code) code = integrate(&all, i, job->fit ? &result : NULL);
     }
     progress_line_end(&run->progress);
-    if (!code) code = write_all(&all);
+    if (!code && !job->fit) fit_warn_of_images(job);
+    if (!code) code = write_all(&all, 0);
+    if (code == EXIT_INTERRUPTED && all.images > 0) (void)write_all(&all, 1);
+    if (code == EXIT_INTERRUPTED && all.images == 0)
+        (void)fprintf(stderr, "nanobrag: interrupted; %s was not written\n",
+                      run->command.s->integrate);
     for (size_t i = 0; i < job->sources.n; i++) nb_reflections_free(all.table[i]);
     free(all.table);
     return code;

@@ -19,6 +19,9 @@ enum { EDGE = 16 };
 /* Spots are followed to this share of their peak. */
 static const double least_share = 1e-6;
 
+/* A spot extends to samples above this share of the brightest sample of its part. */
+static const double edge_share = 0.01;
+
 /* Writes the samples of a spot's part, row by row: places inside its cell and its
  * ellipse. */
 static void lay_grid(const struct listed_spot *spot, struct sample_row *rows)
@@ -47,10 +50,12 @@ static int sum_spot(const struct continuous_kernels *kernels, const struct job *
     struct sample_row rows[EDGE];
     double photons[EDGE * EDGE] = {0};
     struct profile profile;
+    double peak = 0;
 
     if (!spot_profile(work, spot, row, &profile)) return 0;
     lay_grid(spot, rows);
     kernels->draw(&profile, 1, EDGE, rows, spot->scale, photons);
+    for (int i = 0; i < EDGE * EDGE; i++) peak = fmax(peak, photons[i]);
     for (int i = 0; i < EDGE * EDGE; i++) {
         const struct sample_row *r = rows + i / EDGE;
         const double a = r->a + (i % EDGE) * r->da;
@@ -60,9 +65,7 @@ static int sum_spot(const struct continuous_kernels *kernels, const struct job *
 
         if (!(fast >= 0 && fast < frame->nfast && slow >= 0 && slow < frame->nslow))
             continue;
-        out->brightness += some;
-        out->fast += some * fast;
-        out->slow += some * slow;
+        brightest_add(out, some, fast, slow, photons[i] > edge_share * peak);
     }
     return 1;
 }
@@ -82,8 +85,8 @@ static nb_status sum_spots(const struct kernel_set *kernels, const struct job *j
             STANDARD_FLOATS;
             const struct spot_name *name = &work->table.spot[i].name;
 
-            list[i] = (struct bright){name->h, name->k,     name->l, 0,        0,
-                                      0,       name->panel, 0,       (size_t)i};
+            list[i] = brightest_none(name->h, name->k, name->l, name->panel);
+            list[i].found = (size_t)i;
             if ((name->h || name->k || name->l) && work->table.spot[i].scale > 0 && good)
                 good &= sum_spot(kernels->continuous_precise, job, work,
                                  work->table.spot + i, &row, list + i);

@@ -106,9 +106,7 @@ static void add_pair(const struct search *s, const struct phys_orientation *at,
     fast = place_along(s, &s->plane.fast, v);
     slow = place_along(s, &s->plane.slow, v);
     if (!(fast >= 0 && fast < frame->nfast && slow >= 0 && slow < frame->nslow)) return;
-    to->brightness += some;
-    to->fast += some * fast;
-    to->slow += some * slow;
+    brightest_add(to, some, fast, slow, 1);
 }
 
 /* Returns F^2 of a reflection, or 1 if all reflections have the same F. */
@@ -129,9 +127,7 @@ static void visit_candidate(const struct search *s, const struct candidate *c,
     const struct phys_frame *frame = s->job->frame;
     const double dmin = frame->continuous ? frame->least_d : frame->dmin;
     const double f2 = square_of_f(s, c);
-    const struct bright none = {(int)c->h, (int)c->k, (int)c->l, 0, 0, 0, s->panel, 0, 0};
-
-    *out = none;
+    *out = brightest_none((int)c->h, (int)c->k, (int)c->l, s->panel);
     if (f2 == 0 || (c->h == 0 && c->k == 0 && c->l == 0)) return;
     for (int i = 0; i < s->n; i++) {
         const double *star = s->stars[i];
@@ -267,6 +263,29 @@ static int by_brightness(const void *a, const void *b)
     return by_index(a, b);
 }
 
+struct bright brightest_none(int h, int k, int l, int panel)
+{
+    return (struct bright){.h = h,
+                           .k = k,
+                           .l = l,
+                           .low = {INFINITY, INFINITY},
+                           .high = {-INFINITY, -INFINITY},
+                           .panel = panel};
+}
+
+void brightest_add(struct bright *to, double some, double fast, double slow, int is_in)
+{
+    const double at[2] = {fast, slow};
+
+    to->brightness += some;
+    to->fast += some * fast;
+    to->slow += some * slow;
+    for (int k = 0; k < 2 && is_in; k++) {
+        to->low[k] = fmin(to->low[k], at[k]);
+        to->high[k] = fmax(to->high[k], at[k]);
+    }
+}
+
 size_t brightest_sort(struct bright *list, size_t n)
 {
     size_t left = 0, all = n;
@@ -287,10 +306,18 @@ size_t brightest_sort(struct bright *list, size_t n)
         to->brightness += from->brightness;
         to->fast += from->fast;
         to->slow += from->slow;
+        for (int k = 0; k < 2; k++) {
+            to->low[k] = fmin(to->low[k], from->low[k]);
+            to->high[k] = fmax(to->high[k], from->high[k]);
+        }
     }
     for (size_t i = 0; i <= left; i++) {
         list[i].fast /= list[i].brightness;
         list[i].slow /= list[i].brightness;
+        if (list[i].low[0] <= list[i].high[0]) continue;
+        list[i].low[0] = list[i].high[0] =
+            list[i].fast; /* the brightest lie off the panel */
+        list[i].low[1] = list[i].high[1] = list[i].slow;
     }
     qsort(list, left + 1, sizeof *list, by_brightness);
     return left + 1;

@@ -19,6 +19,8 @@ struct bright {
     double brightness; /* sum of weight F^2 over the pairs of source and orientation */
     /* place on the panel, pixels: mean over pairs, weighted by brightness */
     double fast, slow;
+    /* least and largest place over pairs: fast, slow */
+    double low[2], high[2];
     int panel, lattice;
     size_t found; /* position in the order of finding the reflections */
 };
@@ -36,6 +38,11 @@ nb_status brightest_find(struct progress *progress, const struct job *job,
  * of an image. Defined in kernels/continuous/bright.c. */
 nb_status brightest_continuous(struct progress *progress, const struct kernel_set *kernels,
                                const struct job *job, struct bright **out, size_t *n);
+
+/* Returns a reflection without brightness; adds a contribution at a place on its panel,
+ * which counts for `low` and `high` if is_in is 1. */
+struct bright brightest_none(int h, int k, int l, int panel);
+void brightest_add(struct bright *to, double some, double fast, double slow, int is_in);
 
 /* Makes a list of reflections from n contributions, whose `fast` and `slow` are multiplied
  * by their brightness: adds up the contributions to each reflection on a panel in the order
