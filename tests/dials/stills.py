@@ -118,7 +118,8 @@ def main(program, stills_process, pdb):
              "indexing.stills.refine_all_candidates=False",
              "indexing.stills.ewald_proximal_volume_max=1")
     model = ["-pdb", pdb, *CRYSTAL, "-coarse", "off"]
-    check_bits(program, model + ["-mosaic", "0.2"])
+    # only -refl starts the scale by the spots: both start from one
+    check_bits(program, model + ["-mosaic", "0.2", "-param", "scale=1"])
     loss = check_joint(program, model + ["-mosaic", "0.2"])
     check_again(program, model, loss)
     check_dials()
