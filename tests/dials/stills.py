@@ -118,8 +118,8 @@ def main(program, stills_process, pdb):
              "indexing.stills.refine_all_candidates=False",
              "indexing.stills.ewald_proximal_volume_max=1")
     model = ["-pdb", pdb, *CRYSTAL, "-coarse", "off"]
-    # only -refl starts the scale by the spots: both start from one
-    check_bits(program, model + ["-mosaic", "0.2", "-param", "scale=1"])
+    # only -refl decides scale and resolution of F by the spots: both have the same here
+    check_bits(program, model + ["-mosaic", "0.2", "-param", "scale=1", "-dmin", "1"])
     loss = check_joint(program, model + ["-mosaic", "0.2"])
     check_again(program, model, loss)
     check_dials()
