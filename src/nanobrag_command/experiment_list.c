@@ -241,7 +241,7 @@ int reflections_open(struct messages *messages, nb_context *ctx, struct inputs *
     for (size_t i = 0; i < in->nentry; i++) {
         struct expt_entry *const entry = in->entry + i, *at = in->entry;
         if (!entry->refl) continue;
-        while (at != entry && strcmp(at->refl, entry->refl) != 0) at++;
+        while (at != entry && !(at->refl && strcmp(at->refl, entry->refl) == 0)) at++;
         entry->table = at->table;
         if (at != entry) continue;
         entry->owns_table = 1;

@@ -114,7 +114,6 @@ static int find_shown(const struct inputs *in, int alone, int experiment, int im
     const nb_expt_image *const list = nb_expt_images(in->expt, &n);
     int first = experiment;
     out->own = experiment;
-    out->entry = experiment_entry(in, experiment);
     out->all = image == ANY_IMAGE;
     out->array = in->experiment.images > 0 ? image : -1;
     out->experiment = calloc(n + 1, sizeof *out->experiment);
@@ -193,7 +192,7 @@ int reflection_boxes(const struct inputs *in, const struct settings *s,
     const struct expt_entry *const from = experiment_entry(in, experiment);
     const size_t rows = nb_reflections_rows(from->table);
     struct columns c;
-    struct shown on = {.id = INT_MIN};
+    struct shown on = {.id = INT_MIN, .entry = from};
     *out = (struct reflection_boxes){0};
     int code = find_columns(messages, from, &c);
     if (code) return code;

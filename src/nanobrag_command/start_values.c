@@ -37,8 +37,7 @@ struct image {
 struct start {
     struct command *command;
     nb_context *ctx; /* without a device, as nothing is computed */
-    struct image *image;
-    size_t nimage, looked; /* images; of them, those whose spots are listed */
+    size_t looked; /* images whose spots are listed */
     nb_spot_size *spot;
     size_t nspot;
     size_t counted; /* images that state no gain */
@@ -97,27 +96,29 @@ static int is_taken(const struct command *command, const nb_expt_image *image)
     return image->experiment == image->first || command->s->nolattices;
 }
 
-/* Lists the images of -data, or those that -expt names. Returns 0 without memory. */
-static int list_images(struct start *t)
+/* Lists the images of -data, or those that -expt names. The caller frees the list; NULL: no
+ * memory. */
+static struct image *list_images(const struct start *t, size_t *nimage)
 {
     const struct inputs *const in = &t->command->inputs;
     const struct event_list *const events = t->command->events;
     size_t n;
     const nb_expt_image *const list = nb_expt_images(in->expt, &n);
-    t->image = calloc(events->n + n + 1, sizeof *t->image);
-    if (!t->image) return 0;
+    struct image *const out = calloc(events->n + n + 1, sizeof *out);
+    *nimage = 0;
+    if (!out) return NULL;
     for (size_t i = 0; i < events->n; i++)
         if (events->at[i].option == OPT_DATA)
-            t->image[t->nimage++] =
+            out[(*nimage)++] =
                 (struct image){events->at[i].text, 0, in->expt_number,
                                in->experiment.scene.scan.osc == 0 ? in->expt_image : -1};
-    if (t->nimage > 0 || (t->command->s->fit.shots && !in->is_list)) return 1;
+    if (*nimage > 0 || (t->command->s->fit.shots && !in->is_list)) return out;
     for (size_t i = 0; i < n; i++)
         if (is_taken(t->command, list + i))
-            t->image[t->nimage++] =
+            out[(*nimage)++] =
                 (struct image){list[i].file, list[i].frame > 0 ? list[i].frame : 0,
                                list[i].experiment, list[i].image};
-    return 1;
+    return out;
 }
 
 /* Splits FILE:FRAME, unless a file has the whole name. Returns 0 unless the file is a
@@ -256,6 +257,7 @@ static int look_at(struct start *t, const struct image *image)
     struct pixels p = {NULL};
     int64_t frame = image->frame;
     int count[2], code = 0;
+    if (!image->file) return 0;
     settings_pixels(t->command->s, count);
     char *const file = strdup(image->file);
     if (!file) return no_memory(t);
@@ -337,13 +339,14 @@ static void take_gain(const struct start *t, const nb_start *start)
 static int find_values(struct start *t)
 {
     nb_start start;
-    if (!list_images(t)) return no_memory(t);
-    const size_t n = t->nimage < IMAGES_MOST ? t->nimage : IMAGES_MOST;
-    for (size_t i = 0; i < n; i++) {
-        const int code = look_at(t, t->image + i * t->nimage / n);
-        if (code) return code;
-    }
-    if (t->looked == 0) return 0;
+    size_t all;
+    int code = 0;
+    struct image *const image = list_images(t, &all);
+    if (!image) return no_memory(t);
+    const size_t n = all < IMAGES_MOST ? all : IMAGES_MOST;
+    for (size_t i = 0; i < n && !code; i++) code = look_at(t, image + i * all / n);
+    free(image);
+    if (code || t->looked == 0) return code;
     if (nb_spot_sizes_start(t->ctx, t->nspot, t->spot, &start) != NB_OK)
         return no_memory(t);
     take_sizes(t, &start);
@@ -391,7 +394,7 @@ static double largest_q(nb_simulator *sim, const struct reflection_boxes *boxes)
             if (!(panel.pixel > 0)) panel.pixel = d.pixel;
         }
         for (int k = 0; k < 4; k++)
-            most = fmax(most, q_at(&panel, &source, box[k % 2], box[2 + k / 2]));
+            most = fmax(most, q_at(&panel, &source, box[k % 2], box[k < 2 ? 2 : 3]));
     }
     return most;
 }
@@ -442,7 +445,6 @@ int start_values_find(struct command *command)
     if (!code && !(has_blocks(command) && has_mosaic(command) && s->given[OPT_GAIN]))
         code = find_values(&t);
     nb_context_free(t.ctx);
-    free(t.image);
     free(t.spot);
     return code;
 }

@@ -25,7 +25,7 @@ static uint32_t *slot_of(const nb_fit *fit, const int box[4])
         uint32_t *const slot = fit->boxes.slot + (at & mask);
 
         if (*slot == 0
-            || memcmp(fit->boxes.at + 4 * (*slot - 1), box, 4 * sizeof *box) == 0)
+            || memcmp(fit->boxes.at + (size_t)4 * (*slot - 1), box, 4 * sizeof *box) == 0)
             return slot;
     }
 }

@@ -74,7 +74,7 @@ static enum kind kind_of(const struct measured *m, const struct cut *cut, int s,
         return BAD;
     if (!inside) return BACKGROUND;
     /* of a narrow box no more than the outermost pixels */
-    for (int k = 0; k < 2; k++) {
+    for (size_t k = 0; k < 2; k++) {
         const int edge = cut->box[2 * k + 1] - cut->box[2 * k];
         const int border = edge < 4 * BORDER ? edge / 6 : BORDER;
         const int i = k == 0 ? f : s;
@@ -107,7 +107,7 @@ static void read_cut(const struct measured *m, const int *box, const nb_panel *p
     int from[2], to[2];
     size_t i = 0;
 
-    for (int k = 0; k < 2; k++) {
+    for (size_t k = 0; k < 2; k++) {
         from[k] = box[2 * k] - BORDER < first[k] ? first[k] : box[2 * k] - BORDER;
         to[k] = box[2 * k + 1] + BORDER > end[k] ? end[k] : box[2 * k + 1] + BORDER;
         cut->box[2 * k] = box[2 * k] - from[k];
@@ -148,10 +148,10 @@ static int solve(double a[3][4])
 
 static double plane_at(const struct cut *cut, const double *plane, size_t i)
 {
-    const double f = (double)(i % (size_t)cut->nfast) - (cut->nfast - 1) / 2.;
-    const double s = (double)(i / (size_t)cut->nfast) - (cut->nslow - 1) / 2.;
+    const size_t f = i % (size_t)cut->nfast, s = i / (size_t)cut->nfast;
 
-    return plane[0] + plane[1] * f + plane[2] * s;
+    return plane[0] + plane[1] * ((double)f - (cut->nfast - 1) / 2.)
+           + plane[2] * ((double)s - (cut->nslow - 1) / 2.);
 }
 
 /* Fits a plane to the pixels of background up to `most` above the plane before. Returns
@@ -165,8 +165,9 @@ static int64_t fit_plane(const struct cut *cut, double most, double plane[3],
     int64_t used = 0;
 
     for (size_t i = 0; i < n; i++) {
-        const double x[3] = {1, (double)(i % (size_t)cut->nfast) - (cut->nfast - 1) / 2.,
-                             (double)(i / (size_t)cut->nfast) - (cut->nslow - 1) / 2.};
+        const size_t fast = i % (size_t)cut->nfast, slow = i / (size_t)cut->nfast;
+        const double x[3] = {1, (double)fast - (cut->nfast - 1) / 2.,
+                             (double)slow - (cut->nslow - 1) / 2.};
 
         if (cut->kind[i] != BACKGROUND
             || !(cut->photons[i] - plane_at(cut, before, i) <= most))
@@ -451,7 +452,7 @@ static nb_status measure(nb_simulator *sim, struct measured *m, nb_spot_size *sp
     nb_status status = begin(sim, m);
 
     cut.photons = malloc(room * sizeof *cut.photons);
-    cut.kind = malloc(room);
+    cut.kind = calloc(room, 1);
     if (status == NB_OK && (!cut.photons || !cut.kind))
         status = fail_memory(m->ctx, "the pixels of a spot");
     for (size_t i = 0; status == NB_OK && i < m->scene.detector.nbox; i++)

@@ -201,8 +201,9 @@ static nb_status number_tables(struct reading *r)
 {
     int32_t *const id = calloc((size_t)r->rows + 1, sizeof *id);
     hsize_t row = 0;
-    nb_status status = id ? NB_OK : fail_memory(r->ctx, r->name);
+    nb_status status = NB_OK;
 
+    if (!id) return fail_memory(r->ctx, r->name);
     for (size_t k = 0; k < r->ntable && status == NB_OK; k++) {
         for (hsize_t i = 0; i < r->table[k].rows; i++) id[row++] = (int32_t)k;
         status = nb_reflections_set_identifier(r->ctx, r->out, (int)k,
