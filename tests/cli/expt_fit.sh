@@ -84,6 +84,9 @@ run -expt stills.expt:0 $start -fit misset,scale -boxes auto:20:8
 is "boxes correlate with the model" grep -q '^boxes  *20 of 20 correlate with the model over 0.3' out
 run -expt stills.expt:0 $start -misset 7 8 9 -fit scale -boxes auto:20:8 -coarse off
 is "a wrong orientation brings a warning" grep -q 'boxes correlate.*check the orientation' err
+run -expt stills.expt:0 $crystal -mosaic 0.4 -fluence 1e28 -oversample 2 -misset 7 8 9 -fit scale -planes \
+    -boxes auto:20:8 -coarse off
+is "planes of background do not hide it" grep -q 'boxes correlate.*check the orientation' err
 
 # ---- a mask of another size; own mosaic spreads; the first image without reflections ----
 head -c 400 /dev/zero > small.bin

@@ -47,6 +47,8 @@ frames = sorted({r[2] for r in struct.iter_unpack("<3d", table[at + 1 + size : a
 print("#", frames)
 sys.exit(frames != [0.5, 1.5, 2.5])
 PY
+run -expt s.expt -gauss_xtal -fluence 3e26 -default_F 100 -oversample 2 -integrate j.refl
+is "blocks of one cell bring a warning" grep -q 'blocks of 1 x 1 x 1 cells' err
 inputs="a_001.img"
 refuses 2 "-integrate without -fit and -json" $crystal $geometry -data a_001.img \
     -integrate j.refl -json j.json

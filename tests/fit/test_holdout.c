@@ -322,26 +322,29 @@ static int lost(void)
     return TAP_PASS;
 }
 
-/* The correlation of observed and computed pixels of a box. No pixel of an earlier box is
- * among them. */
+/* The correlation of observed and computed pixels of a box after a plane is taken off each.
+ * No pixel of an earlier box is among them, so that the slopes of the planes are apart. */
 static double correlation_of(const double *y, const double *image, const int *r)
 {
-    double mean[2] = {0}, square[3] = {0}, n = 0;
+    double sum[2][3] = {{0}}, own[3] = {0}, square[3] = {0};
 
     for (int pass = 0; pass < 2; pass++)
         for (int s = r[2]; s < r[3]; s++)
             for (int f = r[0]; f < r[1]; f++) {
-                const double a = y[s * STILLS_SIDE + f], b = image[s * STILLS_SIDE + f];
+                const double at[3] = {1, f - 0.5 * (r[0] + r[1] - 1),
+                                      s - 0.5 * (r[2] + r[3] - 1)};
+                double is[2] = {y[s * STILLS_SIDE + f], image[s * STILLS_SIDE + f]};
 
-                if (pass == 0) {
-                    mean[0] += a;
-                    mean[1] += b;
-                    n++;
-                    continue;
+                for (int i = 0; i < 3 && pass == 0; i++) {
+                    own[i] += at[i] * at[i];
+                    for (int k = 0; k < 2; k++) sum[k][i] += at[i] * is[k];
                 }
-                square[0] += (a - mean[0] / n) * (a - mean[0] / n);
-                square[1] += (b - mean[1] / n) * (b - mean[1] / n);
-                square[2] += (a - mean[0] / n) * (b - mean[1] / n);
+                if (pass == 0) continue;
+                for (int i = 0; i < 3; i++)
+                    for (int k = 0; k < 2; k++) is[k] -= sum[k][i] / own[i] * at[i];
+                square[0] += is[0] * is[0];
+                square[1] += is[1] * is[1];
+                square[2] += is[0] * is[1];
             }
     return square[2] / sqrt(square[0] * square[1]);
 }

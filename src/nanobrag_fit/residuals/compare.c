@@ -432,7 +432,7 @@ static void add_pixel(const struct compared *c, int s, int f, double q,
 
         if (f < r[0] || f >= r[1] || s < r[2] || s >= r[3]) continue;
         if (to->box) add(to->box + b, &v);
-        pair_add(to->pair + b, v.is.observed, v.is.photons);
+        pair_add(to->pair + b, (const double[]){f, s}, v.is.observed, v.is.photons);
         return; /* a pixel belongs to the first box that contains it */
     }
 }

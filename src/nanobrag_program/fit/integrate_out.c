@@ -164,6 +164,11 @@ static int write_all(const struct integrated *all, int is_part)
     return 0;
 }
 
+static int is_one_cell(const nb_crystal *crystal)
+{
+    return crystal->ncells[0] <= 1 && crystal->ncells[1] <= 1 && crystal->ncells[2] <= 1;
+}
+
 int integrate_out_write(struct fit_job *job)
 {
     struct run *const run = job->run;
@@ -187,6 +192,12 @@ int integrate_out_write(struct fit_job *job)
     }
     progress_line_end(&run->progress);
     if (!code && !job->fit) fit_warn_of_images(job);
+    if (!code && !job->fit && is_one_cell(&run->command.resolved.crystal))
+        message_warning(run->command.messages,
+                        "-integrate by blocks of 1 x 1 x 1 cells: an .expt does not state "
+                        "their size; give -N, -mosaic and -param scale=, or integrate in "
+                        "the "
+                        "command of the fit");
     if (!code) code = write_all(&all, 0);
     if (code == EXIT_INTERRUPTED && all.images > 0) (void)write_all(&all, 1);
     if (code == EXIT_INTERRUPTED && all.images == 0)
