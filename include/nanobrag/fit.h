@@ -508,10 +508,9 @@ typedef struct nb_misfit {
                        photons */
     double bright_deviance, bright_expected; /* the same sums over these pixels */
     double observed, photons, variance; /* sums of y, of I, and of the variance of y */
-    /* correlation of y and I after the plane of least squares is taken off each, so that a
-     * background does not count. Of a box: over its pixels in the last shot that was
-     * compared. Of a shot: the median over its boxes. 0: I is a plane. NAN: y is a plane,
-     * or these are other pixels */
+    /* correlation of y and I after a plane of least squares is taken off each. Of a box:
+     * over its pixels in the last shot that was compared. Of a shot: the median over its
+     * boxes. 0: I is a plane. NAN: y is a plane, or these are other pixels */
     double correlation;
     int64_t boxes, alike; /* of one shot and of all shots: how many boxes have a
                              correlation, and how many have NB_FIT_ALIKE or more */

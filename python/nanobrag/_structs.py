@@ -2294,10 +2294,9 @@ class Misfit(Record):
         variance:
             sums of y, of I, and of the variance of y
         correlation:
-            correlation of y and I after the plane of least squares is taken off each, so that a
-            background does not count. Of a box: over its pixels in the last shot that was
-            compared. Of a shot: the median over its boxes. 0: I is a plane. NAN: y is a plane,
-            or these are other pixels
+            correlation of y and I after a plane of least squares is taken off each. Of a box:
+            over its pixels in the last shot that was compared. Of a shot: the median over its
+            boxes. 0: I is a plane. NAN: y is a plane, or these are other pixels
         boxes:
             of one shot and of all shots: how many boxes have a correlation, and how many have
             NB_FIT_ALIKE or more
