@@ -28,6 +28,13 @@ inputs="$inputs shots.json"
 if "$program" -version | grep -q cjson; then
     run $crystal $geometry -misset 0 20 30 -shots shots.json -fit scale -integrate j.refl
     is "two images have two ids" python3 "$here/integrated.py" work/j.refl 10000 "[0, 1]"
+    { printf '['; for _ in 1 2 3 4 5 6 7 8 9 10; do printf '{"data": "a_001.img"}, '; done
+      printf '{"data": "b_002.img"}]'; } > shots.json
+    for verbose in "" -verbose; do
+        run $crystal $geometry -misset 10 20 30 -shots shots.json -fit scale -fit_passes 1 -boxes auto:9:6 $verbose
+        grep -cE '^ +[ab]_00[12].img .* rms, ' out
+    done > lines
+    is "-verbose has a line for each of 11 images" test "$(tr '\n' ' ' < lines)" = "10 11 "
 fi
 run $crystal $geometry -misset 10 20 30 -osc 0.5 -images 3 $noise -noisefile s_001.img -truth s.expt
 cp work/s_00?.img work/s.expt .

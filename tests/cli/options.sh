@@ -90,7 +90,8 @@ is "-compat nanobragg refuses it" sh -c "test $code -ne 0 && cat out err | \
 # options that change nothing say so
 accepts 'warning: -detector_thicksteps has no effect' $scene -thicksteps 3 -floatfile f
 accepts 'warning: -density has no effect without -water' $scene -density 1.3 -floatfile f
-for late in -planes '-coarse off' '-errors counting' '-fit_passes 3' '-fit_seconds 3'; do
+accepts "warning: -planes has no effect without -fit, -fit_each or -integrate" $scene -planes -floatfile f
+for late in '-coarse off' '-errors counting' '-fit_passes 3' '-fit_seconds 3'; do
     accepts "warning: ${late% *} has no effect without -fit or -fit_each" $scene $late -floatfile f
 done
 accepts 'warning: -images 2 without -osc' $scene -images 2 -floatfile f

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -102,18 +103,18 @@ static void print_scale_of_factors(const struct fit_job *job, const nb_fit_resul
 
 static void print_values(const struct fit_job *job, const nb_fit_result *r)
 {
-    enum { OWN_MOST = 100 };
+    const size_t own_most = job->run->command.s->verbose ? SIZE_MAX : 100;
     const int lists_factors = count_factors(r) <= FACTORS_MOST;
     size_t own = 0;
     for (size_t i = 0; i < r->nvalue; i++) {
         const nb_fit_value *v = &r->value[i];
         if (v->shot >= 0 && r->shot[v->shot].left_out) continue;
         own += v->shot >= 0;
-        if ((is_factor(v) && !lists_factors) || (own > OWN_MOST && v->shot >= 0)) continue;
+        if ((is_factor(v) && !lists_factors) || (own > own_most && v->shot >= 0)) continue;
         print_value(r, i);
     }
-    if (own > OWN_MOST)
-        printf("  further values of single images: %zu%s\n", own - OWN_MOST,
+    if (own > own_most)
+        printf("  further values of single images: %zu%s\n", own - own_most,
                job->run->command.s->fit.fitfile ? ", in the file"
                                                 : "; -fitfile writes all of them");
     if (!lists_factors) print_factors(r);

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,13 +95,13 @@ static void print_image(const char *name, const nb_misfit *m)
            digits(m->rms, 0, rms), digits(m->mean, 1, mean), loss_of_pixel(m));
 }
 
-/* Prints up to ten images, the worst first, and all images together. */
-static void print_images(const struct fit_residuals *residuals, const nb_fit_result *r)
+/* Prints up to `most` images, the worst first, and all images together. */
+static void print_images(const struct fit_residuals *residuals, const nb_fit_result *r,
+                         size_t most)
 {
-    enum { MOST = 10 };
     int64_t at = -1;
     size_t printed = 0;
-    while (printed < MOST && (at = next_worst(residuals, r->nshot, at)) >= 0) {
+    while (printed < most && (at = next_worst(residuals, r->nshot, at)) >= 0) {
         const nb_misfit *const m = &residuals->image[at];
         print_image(r->shot[at].name, m);
         printed++;
@@ -167,10 +168,11 @@ void fit_residuals_print(const struct fit_job *job, const nb_fit_result *r)
     const struct fit_residuals *const fitted = &job->fitted, *const held = &job->held_out;
     char rms[DIGITS], mean[DIGITS];
     if (fitted->nimage == 0) return;
+    const size_t most = job->run->command.s->verbose ? SIZE_MAX : 10;
     if (r->nshot > 1) {
         printf("residuals    over their standard deviation, and loss; the worst image "
                "first\n");
-        print_images(fitted, r);
+        print_images(fitted, r, most);
     } else
         printf("residuals    of %s, over their standard deviation: %s rms, %s on "
                "average\n",
@@ -182,7 +184,7 @@ void fit_residuals_print(const struct fit_job *job, const nb_fit_result *r)
     if (held->nimage == 0) return;
     printf("held out     %zu image%s, which the fit has not used; the same columns\n",
            held->nimage, held->nimage == 1 ? "" : "s");
-    print_images(held, r);
+    print_images(held, r, most);
     print_shells(held);
     print_deviance(held);
 }
