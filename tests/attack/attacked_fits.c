@@ -6,6 +6,7 @@
 #include "attack/attacked_fits.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "support/files.h"
 
@@ -130,4 +131,22 @@ nb_status attacked_spots(void)
     status = nb_spot_sizes_measure(attacked_fits.ctx, &scene, &target, spot);
     return status == NB_OK ? nb_spot_sizes_start(attacked_fits.ctx, 2, spot, &start)
                            : status;
+}
+
+/* The sizes of the spots in two boxes. */
+nb_status attacked_fit_sizes(void)
+{
+    static const int box[2][4] = {{0, 3, 0, 4}, {1, 4, 1, 4}};
+    const nb_target target = {.observed = attacked_fits.observed};
+    nb_scene scene = *attacked_fits.scene;
+    nb_spot_size spot[2];
+    nb_start start;
+    nb_status status;
+
+    memset(scene.detector.roi, 0, sizeof scene.detector.roi);
+    scene.detector.box = box[0];
+    scene.detector.nbox = 2;
+    status = nb_spot_sizes_measure(attacked_fits.ctx, &scene, &target, spot);
+    if (status == NB_OK) status = nb_spot_sizes_start(attacked_fits.ctx, 2, spot, &start);
+    return status;
 }

@@ -26,5 +26,6 @@ nb_status attacked_fit_compared(void);
 nb_status attacked_fit_filed(void);
 nb_status attacked_fit_expected(void);
 nb_status attacked_spots(void);
+nb_status attacked_fit_sizes(void);
 
 #endif

@@ -387,6 +387,8 @@ static const struct call {
              {"nb_fit_write", attacked_fit_filed, 0},
              {"nb_fit_read", attacked_fit_filed, 0},
              {"nb_fit_create_expected", attacked_fit_expected, 0},
+             {"nb_spot_sizes_measure", attacked_fit_sizes, 0},
+             {"nb_spot_sizes_start", attacked_fit_sizes, 0},
              {"nb_spot_sizes_measure, nb_spot_sizes_start", attacked_spots, 0},
              {"nb_digitize", digitize, 1},
              {"nb_nxmx_create", attacked_nxmx_written, 1},

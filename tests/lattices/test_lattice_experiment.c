@@ -562,6 +562,7 @@ static int profile(void)
                       rows[i].sigma / MOSAIC_OF_SPREAD, EXPERIMENT_UNIT);
             tap_check(!(e.found & NB_FOUND_MOSAIC) == (rows[i].sigma == 0), "found %u",
                       e.found);
+            nb_experiment_clear(&e);
         }
         free(named);
         free(text);
