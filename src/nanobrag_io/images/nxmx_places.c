@@ -3,6 +3,8 @@
  */
 #include "nanobrag_io/images/nxmx_places.h"
 
+#include <stddef.h>
+
 #include "base/context.h"
 
 #ifdef NANOBRAG_HDF5
