@@ -37,7 +37,8 @@ for verbose in "" -verbose; do
     run $crystal $geometry -misset 10 20 30 -shots shots.json -fit scale -fit_passes 1 -boxes auto:9:6 $verbose
     grep -cE '^ +[ab]_00[12].img .* rms, ' out
 done > lines
-is "-verbose has a line for each of 11 images" test "$(tr '\n' ' ' < lines)" = "10 11 "run $crystal $geometry -misset 10 20 30 -osc 0.5 -images 3 $noise -noisefile s_001.img -truth s.expt
+is "-verbose has a line for each of 11 images" test "$(tr '\n' ' ' < lines)" = "10 11 "
+run $crystal $geometry -misset 10 20 30 -osc 0.5 -images 3 $noise -noisefile s_001.img -truth s.expt
 cp work/s_00?.img work/s.expt .
 inputs="s.expt s_001.img s_002.img s_003.img"
 crystal_only="-N 10 -gauss_xtal -mosaic 0.4 -fluence 3e26 -default_F 100 -oversample 2"
