@@ -42,7 +42,7 @@ BEGIN {
     may["io"]          = "public base scene root"
     may["model"]       = "public base scene kernels io"
     may["fit"]         = "public base physics scene image io"
-    may["integrate"]   = "public base root"
+    may["integrate"]   = "public base scene root"
     may["command"]     = "public"
     may["program"]     = "public command"
     may["mpi"]         = "public"

@@ -11,35 +11,22 @@
 
 #include "base/context.h"
 #include "nanobrag_integrate/vectors.h"
-
-static int is_zero(const double *a, int n)
-{
-    for (int i = 0; i < n; i++)
-        if (a[i] != 0) return 0;
-    return 1;
-}
+#include "scene/lattices/lattices.h"
 
 nb_status lattice_scene(nb_context *ctx, const nb_simulator *sim, const double *x, int i,
                         nb_scene *out)
 {
-    nb_crystal *const c = &out->crystal;
+    nb_scene all;
 
     NB_TRY(nb_simulator_resolved(sim, x, out));
-    if (i < 0 || i > c->nlattice)
+    if (i < 0 || i > out->crystal.nlattice)
         return fail(ctx, NB_ERR_ARGUMENT, "there is no lattice %d of %d", i,
-                    c->nlattice + 1);
-    if (i > 0) {
-        const nb_lattice *const l = c->lattice + i - 1;
-
-        if (!is_zero(l->matrix, 9)) memcpy(c->matrix, l->matrix, sizeof c->matrix);
-        memcpy(c->misset, l->misset, sizeof c->misset);
-        memcpy(c->rotation, l->rotation, sizeof c->rotation);
-        if (l->cell[0] != 0) memcpy(c->cell, l->cell, sizeof c->cell);
-        c->scale *= l->scale;
-    }
-    c->nlattice = 0;
-    c->lattice = NULL;
-    c->point_group = NULL;
+                    out->crystal.nlattice + 1);
+    all = *out;
+    lattices_scene(&all, i, out);
+    out->crystal.nlattice = 0;
+    out->crystal.lattice = NULL;
+    out->crystal.point_group = NULL;
     out->background.water = 0;
     out->detector.nbox = 0;
     out->detector.box = NULL;

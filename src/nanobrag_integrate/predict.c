@@ -21,6 +21,9 @@
  * margin of a box that cuts its spot is doubled, until the box is the panel. */
 enum { MARGIN = 6 };
 
+/* Spots for which there is room at first. */
+enum { SPOTS = 16384 };
+
 /* Pixels of boxes that are held at a time, 256 MB. */
 static const size_t most_pixels = (size_t)1 << 25;
 
@@ -58,17 +61,19 @@ static nb_status find_spots(struct prediction *p)
     nb_description d;
 
     NB_TRY(nb_simulator_describe(p->sim, p->x, &d));
-    NB_TRY(nb_simulator_spots(p->sim, p->x, 0, NULL, &p->n));
+    for (size_t room = SPOTS; room > 0; room = p->n > room ? p->n : 0) {
+        free(p->spot);
+        p->spot = malloc(room * sizeof *p->spot);
+        if (!p->spot) return no_memory(p);
+        NB_TRY(nb_simulator_spots(p->sim, p->x, room, p->spot, &p->n));
+    }
     p->panel = calloc((size_t)d.npanel + 1, sizeof *p->panel);
-    p->spot = calloc(p->n + 1, sizeof *p->spot);
     p->margin = calloc(p->n + 1, sizeof *p->margin);
     p->sum = calloc(p->n + 1, sizeof *p->sum);
     p->profiles.of = calloc(p->n + 1, sizeof *p->profiles.of);
-    if (!p->panel || !p->spot || !p->margin || !p->sum || !p->profiles.of)
-        return no_memory(p);
+    if (!p->panel || !p->margin || !p->sum || !p->profiles.of) return no_memory(p);
     for (int i = 0; i < (d.npanel ? d.npanel : 1); i++)
         NB_TRY(nb_simulator_panel(p->sim, p->x, i, p->panel + i));
-    NB_TRY(nb_simulator_spots(p->sim, p->x, p->n, p->spot, &p->n));
     p->profiles.n = p->n;
     for (size_t i = 0; i < p->n; i++) {
         memcpy(p->profiles.of[i].hkl, p->spot[i].hkl, sizeof p->spot[i].hkl);

@@ -59,11 +59,14 @@ static nb_status set_ids(const struct fit_job *job, size_t i, nb_reflections *ta
 {
     const size_t rows = nb_reflections_rows(table);
     const int32_t *const lattice = nb_reflections_find(table, "id", NB_COLUMN_INT);
-    nb_context *const ctx = job->run->command.ctx;
-    int32_t *const id = malloc((rows + 1) * sizeof *id);
+    const size_t lattices = (size_t)job->run->command.resolved.crystal.nlattice + 1;
+    /* the numbers of the lattices, then those of the rows */
+    int32_t *const id = malloc((rows + lattices) * sizeof *id);
     if (!id) return NB_ERR_MEMORY;
-    for (size_t k = 0; k < rows; k++) id[k] = experiment_of(job, i, lattice[k]);
-    nb_status status = nb_reflections_set(ctx, table, "id", NB_COLUMN_INT, id);
+    for (size_t k = 0; k < lattices; k++) id[k] = experiment_of(job, i, (int)k);
+    for (size_t k = 0; k < rows; k++) id[lattices + k] = id[lattice[k]];
+    const nb_status status = nb_reflections_set(job->run->command.ctx, table, "id",
+                                                NB_COLUMN_INT, id + lattices);
     free(id);
     return status;
 }
