@@ -328,9 +328,8 @@ static void sum_bbox(struct integration *in, size_t i, const struct work *w,
             if (t >= fit->profiles) background += fit->value[t] * some;
         }
     }
-    /* what is taken off was fitted to the same pixels, among others: for weights 1/variance
-     * the covariance of the sum of pixels and of the factors is C a, a = sums of the terms
-     */
+    /* Neighbours and background were fitted to the same pixels. With weights 1/variance the
+     * sum of pixels and the factors have the covariance C a; a: sums of the terms */
     for (int t = 1; t < fit->terms; t++)
         for (int u = 0; u < fit->terms; u++)
             variance += (u > 0 ? -1 : -2) * all[t] * fit->covariance[t][u] * all[u];

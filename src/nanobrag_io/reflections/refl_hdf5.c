@@ -217,7 +217,7 @@ static nb_status number_tables(struct reading *r)
 
 /* ---- tables ---- */
 
-/* Adds the table of a group. Its rows are those of its first column. */
+/* Adds the table of a group. Its first column says how many rows it has. */
 static nb_status add_table(struct reading *r, const char *path)
 {
     struct table *const more = realloc(r->table, (r->ntable + 1) * sizeof *more);

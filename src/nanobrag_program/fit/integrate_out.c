@@ -37,7 +37,7 @@ static const nb_expt_image *image_of(const struct fit_job *job,
 }
 
 /* Returns the number of the experiment of lattice k of image i of the fit. Lattices of
- * -lattice have numbers behind those of the experiments. */
+ * -lattice have numbers behind all experiments. */
 static int experiment_of(const struct fit_job *job, size_t i, int k)
 {
     const nb_expt_image *const own = image_of(job, &job->sources.at[i]);
@@ -60,7 +60,7 @@ static nb_status set_ids(const struct fit_job *job, size_t i, nb_reflections *ta
     const size_t rows = nb_reflections_rows(table);
     const int32_t *const lattice = nb_reflections_find(table, "id", NB_COLUMN_INT);
     const size_t lattices = (size_t)job->run->command.resolved.crystal.nlattice + 1;
-    /* the numbers of the lattices, then those of the rows */
+    /* first the numbers of the lattices, then the numbers of the rows */
     int32_t *const id = malloc((rows + lattices) * sizeof *id);
     if (!id) return NB_ERR_MEMORY;
     for (size_t k = 0; k < lattices; k++) id[k] = experiment_of(job, i, (int)k);
